@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * record - the data that flows through the house, and its one JSON form.
+ *
+ * Plan, machine, agent, analyse and report all speak in these structures, so
+ * that none of them has to know another.  Whatever is written to a file or
+ * sent through a channel is made and read here.
+ */
+#ifndef FOLAB_RECORD_H
+#define FOLAB_RECORD_H
+
+#include "../base/base.h"
+
+#define RESULT_SCHEMA	"folab.result/1"
+#define JOB_SCHEMA	"folab.job/1"
+#define WIRE_SCHEMA	"folab.wire/1"
+#define PROFILE_SCHEMA	"folab.profile/1"
+
+#define MAX_ORDER_SEEN	20	/* folio orders 0..19 are told apart */
+
+/* ---- architectures (arch.c) -------------------------------------------- */
+
+struct arch {
+	const char *name;	/* "arm64", "x86_64": what users write */
+	const char *kernel;	/* ARCH= of the kernel's makefiles */
+	const char *triplet;	/* GNU triplet, "aarch64-linux-gnu" */
+	const char *debian;	/* Debian architecture, "arm64" */
+	const char *image;	/* built image, relative to the output tree */
+	const char *target;	/* make target that builds it */
+	const char *qemu;	/* emulator, "qemu-system-aarch64" */
+	bool contpte;		/* PTEs can carry the contiguous bit */
+	unsigned int cont_pages;	/* pages of a contpte block (4K pages) */
+};
+const struct arch *arch_find(const char *name);	/* NULL: no such */
+const struct arch *arch_at(size_t i);		/* NULL behind the last */
+const struct arch *arch_host(void);		/* NULL: not supported as a host */
+
+/* ---- counters: names and 64-bit values, in order of name ---------------- */
+
+struct counter {
+	char *name;
+	int64_t value;
+};
+struct counters {
+	struct counter *v;
+	size_t n;
+};
+void counters_set(struct counters *c, const char *name, int64_t value);
+void counters_add(struct counters *c, const char *name, int64_t value);
+/* false: not there (*value untouched). */
+bool counters_get(const struct counters *c, const char *name, int64_t *value);
+int64_t counters_value(const struct counters *c, const char *name); /* 0 if not there */
+void counters_free(struct counters *c);
+json_t *counters_to_json(const struct counters *c);
+int counters_from_json(struct counters *c, const json_t *o, const char *where,
+		       struct err *err);
+
+/*
+ * Names of counters in a sample of a reclaim workload.  All are of the
+ * measured window (the one write to memory.reclaim) unless said otherwise.
+ *
+ *  pmu.kernel_instructions, pmu.user_instructions	guest PMU; absent if none
+ *  time.wall_ns		guest's CLOCK_MONOTONIC
+ *  time.sys_ns			CPU time of the writing thread (its thread clock)
+ *  time.rusage_sys_ns, time.rusage_user_ns		the same by getrusage(2), which
+ *				splits by ticks: less exact
+ *  plugin.kernel_instructions, plugin.user_instructions
+ *  plugin.tlbi_address, .tlbi_range, .tlbi_all, .dsb, .atomics, .exceptions
+ *  reclaim.asked		bytes written to memory.reclaim
+ *  reclaim.errno		0, or what write(2) failed with (EAGAIN = partial)
+ *  memory.current_before, memory.current_after		bytes
+ *  memcg.KEY			delta of a memory.stat key (pgscan, pgsteal,
+ *				pgactivate, pgrefill, file, file_mapped, ...)
+ *  memcg_before.KEY		its value before the window (file, file_mapped,
+ *				active_file, inactive_file, file_dirty, pagetables)
+ *  events.KEY			memory.events (max, oom, high, ...) over the cgroup's life
+ *  pressure.some_us, .full_us	memory.pressure: stall time in the window; absent
+ *				if the kernel has no PSI
+ *  vmstat.KEY			delta of a /proc/vmstat key
+ *				(pgscan_kswapd, pgsteal_kswapd, allocstall_*...)
+ *  file.bytes			size of the mapped file
+ *  file.charged		rise of memory.stat "file" while filling
+ *  pages.mapped		PTEs present over all mappers before the window
+ *  pages.contpte		of those of one mapper, how many in contpte blocks
+ *  pages.pmd			of those, how many are mapped by a PMD
+ *  pages.survived		pages of the file in the page cache afterwards
+ */
+
+/* ---- sample: what one pass of a workload measured ----------------------- */
+
+struct sample {
+	int64_t pass;			/* 0, 1, ... within one boot */
+	struct counters counters;
+	/* 4K pages of the workload's memory in folios of each order, before
+	 * the window */
+	int64_t order_pages[MAX_ORDER_SEEN];
+	char *survivors;		/* SHA-256 of the mincore bitmap after the window;
+					 * NULL: not known */
+	struct strlist invalid;		/* why the workload itself calls it invalid */
+};
+void sample_free(struct sample *s);
+json_t *sample_to_json(const struct sample *s);
+int sample_from_json(struct sample *s, const json_t *o, struct err *err);
+
+/* ---- profile: where the instructions of the window went ----------------- */
+
+struct profile_fn {
+	char *name;		/* "folio_referenced"; inlined: see inlined_in */
+	char *inlined_in;	/* for a function without code of its own: the
+				 * one that contains it; else NULL */
+	int64_t calls;
+	int64_t self;		/* kernel instructions */
+	int64_t inclusive;	/* with everything it called */
+	int64_t tlbi_address, tlbi_range, tlbi_all, dsb, atomics; /* self */
+};
+struct profile {
+	int64_t windows;	/* how many windows were added up */
+	int64_t kernel_instructions, user_instructions;
+	int64_t tlbi_address, tlbi_range, tlbi_all, dsb, atomics, exceptions;
+	struct profile_fn *fn;	/* by falling self, then by name */
+	size_t n_fn;
+};
+void profile_free(struct profile *p);
+/* Add @from to @to, function by function. */
+void profile_add(struct profile *to, const struct profile *from);
+const struct profile_fn *profile_find(const struct profile *p, const char *name);
+json_t *profile_to_json(const struct profile *p);
+int profile_from_json(struct profile *p, const json_t *o, struct err *err);
+/*
+ * Read what the plugin wrote: one JSON object per window and line, in the
+ * form of profile_to_json().  @windows gets an array of *n profiles.
+ */
+int profile_read_windows(const char *path, struct profile **windows, size_t *n,
+			 struct err *err);
+
+/* ---- parameters: what a workload can be told ---------------------------- */
+
+enum param_type { PARAM_SIZE, PARAM_INT, PARAM_PERCENT, PARAM_CHOICE };
+
+struct param_spec {
+	const char *name;
+	enum param_type type;
+	const char *fallback;		/* default, as a user would write it */
+	int64_t min, max;		/* SIZE (bytes), INT, PERCENT */
+	const char *const *choices;	/* CHOICE; NULL-terminated */
+	const char *help;
+};
+/* A value, parsed: bytes, integer, percent, or the index of the choice. */
+struct param {
+	const struct param_spec *spec;	/* NULL: read back from a result */
+	char *name;
+	char *text;			/* as written */
+	int64_t value;
+};
+struct params {
+	struct param *v;		/* one for each spec, in the spec's order */
+	size_t n;
+};
+/* All at their defaults; @specs ends with a NULL name. */
+void params_init(struct params *p, const struct param_spec *specs);
+/* EXIT_USAGE and a text that names key, value and what is allowed. */
+int params_set(struct params *p, const char *key, const char *text,
+	       struct err *err);
+/* All that a result's parameters still have are names and texts. */
+int params_from_result(struct params *p, const json_t *o, struct err *err);
+/* The text, NULL if there is no such parameter. */
+const char *params_find(const struct params *p, const char *key);
+/* The value; asking for a parameter that the workload lacks is a bug: abort. */
+int64_t params_get(const struct params *p, const char *key);
+const char *params_text(const struct params *p, const char *key);
+void params_copy(struct params *to, const struct params *from);
+void params_free(struct params *p);
+json_t *params_to_json(const struct params *p);	/* {"size": "192M", ...} */
+int params_from_json(struct params *p, const json_t *o, struct err *err);
+
+/* ---- job: what the agent is told ---------------------------------------- */
+
+/* A program of correctness cases: /cases/PROGRAM in the initramfs. */
+struct job_case {
+	char *program;
+	int64_t seconds;	/* of the guest, before it is killed */
+	struct strlist args;	/* for it: which of its tests */
+};
+
+/*
+ * /job.json in the initramfs.  The same for both sides and all seeds.  Either
+ * there is a workload, or (in JSON "mode": "cases") there are cases.
+ */
+struct job {
+	char *workload;
+	struct params params;	/* against the workload's specs */
+	int64_t passes;
+	char *fs;		/* "xfs" */
+	int64_t fs_bytes;	/* size of the scratch file system's device */
+	struct job_case *cases;
+	size_t n_cases;
+};
+void job_free(struct job *j);
+/* A name that may stand in /cases: letters, digits, "-" and "_". */
+bool job_case_name(const char *name);
+struct job_case *job_add_case(struct job *j, const char *program,
+			      int64_t seconds);
+json_t *job_to_json(const struct job *j);
+/* @specs_of: specs of a workload by name, NULL if there is none. */
+int job_from_json(struct job *j, const json_t *o,
+		  const struct param_spec *(*specs_of)(const char *workload),
+		  struct err *err);
+
+/* ---- wire: what the agent says, one JSON object a line ------------------- */
+
+#define WIRE_MAX_LINE	(256 * 1024)	/* longer: the guest is broken */
+#define WIRE_MAX_LINES	100000
+
+enum wire_type {
+	WIRE_HELLO, WIRE_PHASE, WIRE_SAMPLE, WIRE_ERROR, WIRE_DONE,
+	/* of a job of cases, as they happen */
+	WIRE_CASE, WIRE_KTAP, WIRE_CASE_END,
+};
+/* Behind an exit status of 0..255: killed by signal code - WIRE_SIGNAL. */
+#define WIRE_SIGNAL	256
+#define WIRE_TIMEOUT	(-1)	/* killed by the agent after its limit */
+
+struct wire {
+	enum wire_type type;
+	/*
+	 * HELLO: kernel release; PHASE: its name; ERROR: the line; CASE: the
+	 * program that starts now; KTAP: a line that it printed; CASE_END: what
+	 * the agent objects to (the kernel log), NULL: nothing
+	 */
+	char *text;
+	/*
+	 * ERROR: exit code that the host should use; DONE: samples or cases
+	 * sent; CASE_END: how it ended
+	 */
+	int64_t code;
+	struct sample sample;	/* SAMPLE */
+};
+void wire_free(struct wire *w);
+/* One line without newline, caller frees. */
+char *wire_format(const struct wire *w);
+/* @line need not be trusted, nor NUL-terminated within @len, nor UTF-8. */
+int wire_parse(const char *line, size_t len, struct wire *w, struct err *err);
+
+/* ---- cases: what a program of correctness cases said ---------------------- */
+
+enum case_status { CASE_PASSED, CASE_FAILED, CASE_SKIPPED };
+
+struct case_test {
+	char *name;		/* "young.one_young" */
+	enum case_status status;
+	char *why;		/* of a skip or a failure, NULL: not said */
+	struct strlist notes;	/* diagnostics, without "# " */
+};
+
+/* One run of one program, filled line by line: its KTAP (TAP 13) is not trusted. */
+struct case_run {
+	char *program;
+	char *boot;		/* kernel options of its guest, "": none */
+	int64_t planned;	/* tests, -1: it did not say */
+	struct case_test *tests;
+	size_t n_tests;
+	char *running;		/* test that has begun and not ended */
+	struct strlist notes;	/* seen since the last test ended */
+	bool ended;
+	enum case_status status;
+	char *why;		/* it failed or was skipped as a whole */
+	double seconds;		/* of wall time on this host */
+};
+#define CASE_MAX_TESTS	1000
+#define CASE_MAX_NOTES	200	/* a test; what is more is counted */
+
+void case_run_init(struct case_run *r, const char *program, const char *boot);
+void case_run_free(struct case_run *r);
+/*
+ * What a line turned out to be.  CASE_LINE_TEST: ->tests has one more.
+ */
+enum case_line { CASE_LINE_NOTE, CASE_LINE_PLAN, CASE_LINE_TEST };
+enum case_line case_run_line(struct case_run *r, const char *line);
+/*
+ * It has ended as CASE_END says (@code, @objection): a test that was running
+ * and those of the plan that never ran are added as failed, and the verdict
+ * is made.
+ */
+void case_run_end(struct case_run *r, int64_t code, const char *objection);
+/* The kernel died under it, or the agent failed: @why. */
+void case_run_lost(struct case_run *r, const char *why);
+
+/* ---- kernel log (klog.c) ---------------------------------------------------- */
+
+enum klog { KLOG_FINE, KLOG_OOM, KLOG_WARNING, KLOG_LOST };
+/*
+ * What a line of the kernel log means for the health of the kernel (KLOG_LOST:
+ * no result comes after that).  @what gets a few words, or NULL for a warning.
+ */
+enum klog klog_judge(const char *line, const char **what);
+
+/* ---- image: a kernel that is ready to boot ------------------------------ */
+
+struct image {
+	char *spec;		/* as the user named it */
+	const struct arch *arch;
+	char *kernel;		/* path of the bootable image */
+	char *symbols;		/* path of the symbol file for the plugin, NULL: none
+				 * (format: docs/symbols.md) */
+	char *config;		/* path of its .config, NULL: not known */
+	char *release;		/* "6.12.117-folab", NULL: not known */
+	char *base;		/* "linux-source-6.12 6.12.117-1~deb12u1", a commit... */
+	char *compiler;		/* first line of --version, NULL: not known */
+	char *config_hash;	/* SHA-256 of .config; NULL: not known */
+	char *image_hash;	/* SHA-256 of the bootable image */
+	struct image_series {
+		char *name;	/* "young-batch" */
+		char *hash;	/* SHA-256 over its patches, in order */
+		char *mbox;	/* path: its patches, one behind the other */
+		int64_t patches;
+	} *series;
+	size_t n_series;
+};
+void image_free(struct image *im);
+json_t *image_to_json(const struct image *im);	/* without paths of this host */
+int image_from_json(struct image *im, const json_t *o, struct err *err);
+
+/* ---- trial: one boot of one side ---------------------------------------- */
+
+struct trial {
+	char side;		/* 'A' or 'B' */
+	int64_t seed;		/* QEMU's -seed */
+	int64_t index;		/* place in the order of trials, from 0 */
+	bool done;		/* it ran, whatever came of it */
+	char *failed;		/* why it failed, NULL: it did not */
+	char *console_tail;	/* last lines of the console of a failed trial */
+	struct strlist warnings;	/* kernel warnings found on the console */
+	double host_seconds;	/* wall time on the host; not in result.json */
+	struct sample *samples;
+	size_t n_samples;
+	struct profile profile;	/* all its windows; windows 0: not profiled */
+};
+void trial_free(struct trial *t);
+json_t *trial_to_json(const struct trial *t);	/* without profile */
+int trial_from_json(struct trial *t, const json_t *o, struct err *err);
+
+/* ---- metrics: the one description that every output draws from ----------- */
+
+struct metric {
+	const char *name;	/* stable: "reclaim.instructions_per_page" */
+	const char *title;	/* in the text block: "kernel instructions per page" */
+	const char *unit;	/* "instructions" */
+	int better;		/* -1: less is better, +1: more, 0: neither */
+	int digits;		/* decimals shown */
+	const char *help;	/* how it is read: counters, formula */
+};
+const struct metric *metric_at(size_t i);	/* NULL behind the last */
+/* "reclaim.share.FUNCTION" is found for any FUNCTION. */
+const struct metric *metric_find(const char *name);
+
+/* ---- result: everything about one comparison ----------------------------- */
+
+enum verdict {
+	VERDICT_NONE,		/* not compared (neither way is better) */
+	VERDICT_FASTER,		/* B is better */
+	VERDICT_SLOWER,
+	VERDICT_SAME,		/* "no difference" */
+	VERDICT_INVALID,	/* a run was invalid: nothing is claimed */
+};
+const char *verdict_name(enum verdict v);	/* "faster", "no difference", ... */
+
+/* A row compares one metric; all numbers in the metric's unit. */
+struct row {
+	char *metric;		/* its name */
+	double a, b;		/* medians over the seeds */
+	double change_pct;	/* median of the per-seed changes, percent */
+	double low_pct, high_pct;	/* the smallest and largest of them */
+	double a_stdev_pct, b_stdev_pct;
+	int64_t n;		/* seeds compared */
+	bool has_p;		/* false on the instruction clock: p is null */
+	double p;
+	enum verdict verdict;
+};
+
+struct decision_diff {		/* a seed with which the sides decided otherwise */
+	int64_t seed;
+	char *text;		/* "pgscan 38400 -> 38912 (+1.3 %)" */
+};
+
+struct result {
+	char *scenario;
+	char *summary;		/* the scenario's one line */
+	char *workload;
+	struct params params;	/* read back: without specs and values */
+	char *clock;		/* "instructions" or "real" */
+	int64_t ns_per_instruction;	/* instruction clock; 0: real */
+	char *machine;		/* "QEMU emulator version 7.2.22 (...), virt, cpu max, ..." */
+	char *machine_args;	/* emulator's options that matter for the counts */
+	char *cmdline;		/* kernel command line */
+	char *command;		/* command that re-creates the run */
+	char *folab_version;
+	char *fs;		/* "xfs on a RAM disk, made by mkfs.xfs 6.1.0" */
+	double tolerance_pct;	/* bytes reclaimed may differ by so much */
+	struct strlist wanted;	/* metrics of the report, in order */
+	bool aa;		/* a kernel against itself */
+	struct image side[2];	/* A, B */
+	struct trial *trials;	/* in the order they were planned */
+	size_t n_trials;
+	struct profile profile[2];	/* side's trials added up */
+	/* filled by analyse */
+	struct row *rows;
+	size_t n_rows;
+	bool valid;
+	struct strlist reasons;
+	struct strlist notes;	/* facts that the reader must know */
+	int64_t alike, alike_of;	/* seeds; alike_of 0: can't be known */
+	struct decision_diff *diffs;
+	size_t n_diffs;
+};
+void result_free(struct result *r);
+/* profile-A.json and profile-B.json are files of their own. */
+json_t *result_to_json(const struct result *r);
+int result_from_json(struct result *r, const json_t *o, struct err *err);
+/* DIR/result.json and DIR/profile-{A,B}.json, each replaced whole. */
+int result_write(const char *dir, const struct result *r, struct err *err);
+int result_read(const char *dir, struct result *r, struct err *err);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+
+static const char *const verdicts[] = {
+	[VERDICT_NONE] = "not compared",
+	[VERDICT_FASTER] = "faster",
+	[VERDICT_SLOWER] = "slower",
+	[VERDICT_SAME] = "no difference",
+	[VERDICT_INVALID] = "invalid",
+};
+
+const char *verdict_name(enum verdict v)
+{
+	return verdicts[v];
+}
+
+/* Members of struct result that are plain text, and their keys. */
+static const struct {
+	const char *key;
+	size_t offset;
+} texts[] = {
+#define TEXT(f)	{ #f, offsetof(struct result, f) }
+	TEXT(scenario), TEXT(summary), TEXT(workload), TEXT(clock),
+	TEXT(machine), TEXT(machine_args), TEXT(cmdline), TEXT(command),
+	TEXT(folab_version), TEXT(fs),
+};
+
+static char **text_at(const struct result *r, size_t i)
+{
+	return (char **)((char *)r + texts[i].offset);
+}
+
+void result_free(struct result *r)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		free(*text_at(r, i));
+	params_free(&r->params);
+	strlist_free(&r->wanted);
+	for (size_t i = 0; i < r->n_trials; i++)
+		trial_free(&r->trials[i]);
+	free(r->trials);
+	for (int s = 0; s < 2; s++) {
+		image_free(&r->side[s]);
+		profile_free(&r->profile[s]);
+	}
+	for (size_t i = 0; i < r->n_rows; i++)
+		free(r->rows[i].metric);
+	free(r->rows);
+	strlist_free(&r->reasons);
+	strlist_free(&r->notes);
+	for (size_t i = 0; i < r->n_diffs; i++)
+		free(r->diffs[i].text);
+	free(r->diffs);
+	memset(r, 0, sizeof(*r));
+}
+
+static json_t *row_to_json(const struct row *row)
+{
+	const struct metric *m = metric_find(row->metric);
+	json_t *o = json_object();
+
+	json_object_set_new(o, "metric", rec_text(row->metric));
+	json_object_set_new(o, "unit", rec_text(m ? m->unit : NULL));
+	json_object_set_new(o, "a", rec_real(row->a));
+	json_object_set_new(o, "b", rec_real(row->b));
+	json_object_set_new(o, "change_pct", rec_real(row->change_pct));
+	json_object_set_new(o, "ci_low", rec_real(row->low_pct));
+	json_object_set_new(o, "ci_high", rec_real(row->high_pct));
+	json_object_set_new(o, "a_stdev_pct", rec_real(row->a_stdev_pct));
+	json_object_set_new(o, "b_stdev_pct", rec_real(row->b_stdev_pct));
+	json_object_set_new(o, "n", json_integer(row->n));
+	json_object_set_new(o, "p", row->has_p ? rec_real(row->p) : json_null());
+	json_object_set_new(o, "verdict", rec_text(verdict_name(row->verdict)));
+	return o;
+}
+
+static int verdict_from(const char *name, enum verdict *v, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
+		if (!strcmp(verdicts[i], name)) {
+			*v = i;
+			return 0;
+		}
+	}
+	return err_set(err, EXIT_USAGE, "row: verdict \"%.40s\"", name);
+}
+
+static int row_from_json(struct row *row, const json_t *o, struct err *err)
+{
+	const char *verdict;
+
+	if (rec_get_text(o, "row", "metric", &row->metric, err) ||
+	    rec_get_real(o, "row", "a", &row->a, err) ||
+	    rec_get_real(o, "row", "b", &row->b, err) ||
+	    rec_get_real(o, "row", "change_pct", &row->change_pct, err) ||
+	    rec_get_real(o, "row", "ci_low", &row->low_pct, err) ||
+	    rec_get_real(o, "row", "ci_high", &row->high_pct, err) ||
+	    rec_get_real(o, "row", "a_stdev_pct", &row->a_stdev_pct, err) ||
+	    rec_get_real(o, "row", "b_stdev_pct", &row->b_stdev_pct, err) ||
+	    js_int(o, "row", "n", &row->n, err) ||
+	    rec_get_real(o, "row", "p", &row->p, err) ||
+	    js_string(o, "row", "verdict", &verdict, err))
+		return -1;
+	if (!row->metric)
+		return err_set(err, EXIT_USAGE, "row: no metric");
+	row->has_p = !json_is_null(json_object_get(o, "p"));
+	return verdict_from(verdict, &row->verdict, err);
+}
+
+static json_t *validity_to_json(const struct result *r)
+{
+	json_t *o = json_object(), *d = json_null(), *diffs = json_array();
+
+	if (r->alike_of) {
+		d = json_object();
+		json_object_set_new(d, "alike", json_integer(r->alike));
+		json_object_set_new(d, "of", json_integer(r->alike_of));
+	}
+	for (size_t i = 0; i < r->n_diffs; i++) {
+		json_t *one = json_object();
+
+		json_object_set_new(one, "seed",
+				    json_integer(r->diffs[i].seed));
+		json_object_set_new(one, "text", rec_text(r->diffs[i].text));
+		json_array_append_new(diffs, one);
+	}
+	json_object_set_new(o, "valid", json_boolean(r->valid));
+	json_object_set_new(o, "reasons", rec_strlist(&r->reasons));
+	json_object_set_new(o, "decisions", d);
+	json_object_set_new(o, "differences", diffs);
+	return o;
+}
+
+static int validity_from_json(struct result *r, const json_t *o,
+			      struct err *err)
+{
+	json_t *d = json_object_get(o, "decisions"), *diffs, *one;
+	size_t i;
+
+	if (js_bool(o, "validity", "valid", &r->valid, err) ||
+	    rec_get_strlist(o, "validity", "reasons", &r->reasons, err) ||
+	    js_container(o, "validity", "differences", JSON_ARRAY, &diffs, err))
+		return -1;
+	if (!json_is_null(d) &&
+	    (js_int(d, "decisions", "alike", &r->alike, err) ||
+	     js_int(d, "decisions", "of", &r->alike_of, err)))
+		return -1;
+	r->diffs = xcalloc(json_array_size(diffs), sizeof(*r->diffs));
+	json_array_foreach(diffs, i, one) {
+		struct decision_diff *mine = &r->diffs[r->n_diffs++];
+
+		if (js_int(one, "difference", "seed", &mine->seed, err) ||
+		    rec_get_text(one, "difference", "text", &mine->text, err))
+			return -1;
+	}
+	return 0;
+}
+
+json_t *result_to_json(const struct result *r)
+{
+	json_t *o = json_object(), *sides = json_object();
+	json_t *trials = json_array(), *rows = json_array();
+
+	json_object_set_new(o, "schema", json_string(RESULT_SCHEMA));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		json_object_set_new(o, texts[i].key, rec_text(*text_at(r, i)));
+	json_object_set_new(o, "params", params_to_json(&r->params));
+	json_object_set_new(o, "ns_per_instruction",
+			    json_integer(r->ns_per_instruction));
+	json_object_set_new(o, "tolerance_pct", rec_real(r->tolerance_pct));
+	json_object_set_new(o, "metrics", rec_strlist(&r->wanted));
+	json_object_set_new(o, "aa", json_boolean(r->aa));
+	json_object_set_new(sides, "A", image_to_json(&r->side[0]));
+	json_object_set_new(sides, "B", image_to_json(&r->side[1]));
+	json_object_set_new(o, "sides", sides);
+	for (size_t i = 0; i < r->n_trials; i++)
+		json_array_append_new(trials, trial_to_json(&r->trials[i]));
+	json_object_set_new(o, "trials", trials);
+	for (size_t i = 0; i < r->n_rows; i++)
+		json_array_append_new(rows, row_to_json(&r->rows[i]));
+	json_object_set_new(o, "comparison", rows);
+	json_object_set_new(o, "validity", validity_to_json(r));
+	json_object_set_new(o, "notes", rec_strlist(&r->notes));
+	return o;
+}
+
+static int head_from_json(struct result *r, const json_t *o, struct err *err)
+{
+	json_t *params, *sides, *side;
+	const char *schema;
+
+	if (js_string(o, "result", "schema", &schema, err))
+		return -1;
+	if (strcmp(schema, RESULT_SCHEMA))
+		return err_set(err, EXIT_USAGE,
+			       "its schema is %.40s; this folab reads %s",
+			       schema, RESULT_SCHEMA);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (rec_get_text(o, "result", texts[i].key, text_at(r, i), err))
+			return -1;
+	if (js_container(o, "result", "params", JSON_OBJECT, &params, err) ||
+	    params_from_result(&r->params, params, err) ||
+	    js_int(o, "result", "ns_per_instruction", &r->ns_per_instruction,
+		   err) ||
+	    rec_get_real(o, "result", "tolerance_pct", &r->tolerance_pct, err) ||
+	    rec_get_strlist(o, "result", "metrics", &r->wanted, err) ||
+	    js_bool(o, "result", "aa", &r->aa, err) ||
+	    js_container(o, "result", "sides", JSON_OBJECT, &sides, err))
+		return -1;
+	for (int s = 0; s < 2; s++) {
+		if (js_container(sides, "sides", s ? "B" : "A", JSON_OBJECT,
+				 &side, err) ||
+		    image_from_json(&r->side[s], side, err))
+			return -1;
+	}
+	return 0;
+}
+
+int result_from_json(struct result *r, const json_t *o, struct err *err)
+{
+	json_t *trials, *rows, *validity, *v;
+	size_t i;
+
+	if (head_from_json(r, o, err) ||
+	    js_container(o, "result", "trials", JSON_ARRAY, &trials, err) ||
+	    js_container(o, "result", "comparison", JSON_ARRAY, &rows, err) ||
+	    js_container(o, "result", "validity", JSON_OBJECT, &validity, err) ||
+	    rec_get_strlist(o, "result", "notes", &r->notes, err) ||
+	    validity_from_json(r, validity, err))
+		return -1;
+	r->trials = xcalloc(json_array_size(trials), sizeof(*r->trials));
+	json_array_foreach(trials, i, v) {
+		if (trial_from_json(&r->trials[r->n_trials++], v, err))
+			return -1;
+	}
+	r->rows = xcalloc(json_array_size(rows), sizeof(*r->rows));
+	json_array_foreach(rows, i, v) {
+		if (row_from_json(&r->rows[r->n_rows++], v, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int write_in(const char *dir, const char *name, json_t *o,
+		    struct err *err)
+{
+	char *path = xasprintf("%s/%s", dir, name);
+	int rc = js_write(path, o, err);
+
+	json_decref(o);
+	free(path);
+	return rc;
+}
+
+int result_write(const char *dir, const struct result *r, struct err *err)
+{
+	/* result.json last: where it stands, the rest does too. */
+	if (write_in(dir, "profile-A.json", profile_to_json(&r->profile[0]),
+		     err) ||
+	    write_in(dir, "profile-B.json", profile_to_json(&r->profile[1]),
+		     err) ||
+	    write_in(dir, "result.json", result_to_json(r), err))
+		return -1;
+	return 0;
+}
+
+static int read_in(const char *dir, const char *name, json_t **o,
+		   struct err *err)
+{
+	char *path = xasprintf("%s/%s", dir, name);
+	int rc = js_read(path, o, err);
+
+	free(path);
+	return rc;
+}
+
+int result_read(const char *dir, struct result *r, struct err *err)
+{
+	static const char *const profiles[] = { "profile-A.json",
+						"profile-B.json" };
+	json_t *o;
+	int rc;
+
+	memset(r, 0, sizeof(*r));
+	if (read_in(dir, "result.json", &o, err)) {
+		err->code = EXIT_USAGE;
+		return -1;
+	}
+	rc = result_from_json(r, o, err);
+	json_decref(o);
+	for (int s = 0; s < 2 && !rc; s++) {
+		rc = read_in(dir, profiles[s], &o, err);
+		if (rc)
+			break;
+		rc = profile_from_json(&r->profile[s], o, err);
+		json_decref(o);
+	}
+	if (rc) {
+		err->code = EXIT_USAGE;
+		err_prefix(err, "%s is not a result of folab", dir);
+		result_free(r);
+	}
+	return rc;
+}
