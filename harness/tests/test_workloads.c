@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A scenario that can't be measured is refused before anything is built; what
+ * the workload says of folios is what /proc said; what it changes on the
+ * machine it puts back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "check.h"
+
+#include "../plan/plan.h"
+#include "../../workloads/folios.h"
+#include "../../workloads/knobs.h"
+#include "../../workloads/mapper.h"
+#include "../../workloads/workloads.h"
+
+#define MIB	(UINT64_C(1) << 20)
+
+/* ---- parameters ------------------------------------------------------------ */
+
+/* NULL-terminated pairs of key and text. */
+static void set_all(struct params *p, const char *const *pairs)
+{
+	struct err err = { 0 };
+
+	params_init(p, workload_params("reclaim-file"));
+	for (; *pairs; pairs += 2)
+		if (params_set(p, pairs[0], pairs[1], &err))
+			fail_msg("%s", err.text);
+}
+
+#define SET(p, ...)	set_all(p, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void refused(const char *part, const char *const *pairs)
+{
+	const struct workload *w = workload_find("reclaim-file");
+	struct err err = { 0 };
+	struct params p;
+
+	set_all(&p, pairs);
+	assert_int_equal(w->check(&p, &err), -1);
+	assert_err(&err, EXIT_USAGE, part);
+	params_free(&p);
+}
+
+#define REFUSED(part, ...) \
+	refused(part, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void each_workload_takes_its_defaults(void **state)
+{
+	const struct workload *w;
+	struct err err = { 0 };
+	size_t n = 0;
+
+	for (; (w = workload_at(n)); n++) {
+		struct params p;
+
+		assert_ptr_equal(workload_find(w->name), w);
+		assert_ptr_equal(workload_params(w->name), w->params);
+		params_init(&p, w->params);
+		if (w->check(&p, &err))
+			fail_msg("%s: %s", w->name, err.text);
+		params_free(&p);
+	}
+	assert_true(n > 0);
+	assert_null(workload_find("reclaim"));
+	assert_null(workload_params(""));
+}
+
+static void impossible_values_are_refused(void **state)
+{
+	REFUSED("reclaim = 193M is more than size = 192M", "reclaim", "193M");
+	REFUSED("multiple of the page size", "reclaim", "150000001");
+	REFUSED("too small for folios of order 9: at least 64 MiB",
+		"size", "62M", "reclaim", "8M", "order", "9");
+	REFUSED("not a multiple of a folio of order 9",
+		"size", "193M", "order", "9");
+}
+
+static void values_out_of_range_are_refused(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "order", "10" }, { "order", "-1" }, { "mappers", "0" },
+		{ "mappers", "65" }, { "young", "101" }, { "dirty", "-1" },
+		{ "lru", "fifo" }, { "size", "0" }, { "size", "2T" },
+		{ "size", "many" }, { "folios", "4" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct err err = { 0 };
+		struct params p;
+
+		params_init(&p, workload_params("reclaim-file"));
+		if (!params_set(&p, bad[i][0], bad[i][1], &err))
+			fail_msg("%s = %s was taken", bad[i][0], bad[i][1]);
+		assert_err(&err, EXIT_USAGE, bad[i][0]);
+		params_free(&p);
+	}
+}
+
+static uint64_t memory_of(const char *const *pairs)
+{
+	struct params p;
+	uint64_t bytes;
+
+	set_all(&p, pairs);
+	bytes = workload_find("reclaim-file")->memory_bytes(&p);
+	params_free(&p);
+	return bytes;
+}
+
+#define MEMORY(...)	memory_of((const char *const[]){ __VA_ARGS__, NULL })
+
+/* The file and each mapper's page tables fit, the machine of the series too. */
+static void the_machine_is_large_enough(void **state)
+{
+	uint64_t ten = MEMORY("size", "10G", "reclaim", "8G");
+
+	assert_true(ten > 10752 * MIB);
+	assert_true(ten <= 13000 * MIB);
+	assert_true(MEMORY("mappers", "64") - MEMORY("mappers", "1") >=
+		    63 * 192 * MIB / 512);
+	/* Dirty data lies in the page cache and on the RAM disk. */
+	assert_true(MEMORY("dirty", "100") - MEMORY("dirty", "0") >= 192 * MIB);
+}
+
+static void the_device_holds_what_is_dirty(void **state)
+{
+	const struct workload *w = workload_find("reclaim-file");
+	struct params p;
+
+	SET(&p, "dirty", "0");
+	assert_true(w->fs_bytes(&p) >= 300 * MIB);
+	assert_true(w->fs_bytes(&p) < 400 * MIB);
+	params_free(&p);
+	SET(&p, "dirty", "100");
+	assert_true(w->fs_bytes(&p) >= (300 + 192) * MIB);
+	params_free(&p);
+	/* One page in a hundred dirties 16 in a hundred of order 4. */
+	SET(&p, "dirty", "1", "size", "1600M");
+	assert_true(w->fs_bytes(&p) >= (320 + 256) * MIB);
+	params_free(&p);
+}
+
+static void scenarios_that_come_with_us_are_sound(void **state)
+{
+	struct strlist names = { 0 };
+	struct err err = { 0 };
+
+	if (scenario_names(&names, &err))
+		fail_msg("%s", err.text);
+	assert_true(names.n >= 2);
+	for (size_t i = 0; i < names.n; i++) {
+		struct scenario s = { 0 };
+		const struct workload *w;
+
+		if (scenario_load(&s, names.v[i], workload_params, &err))
+			fail_msg("%s", err.text);
+		w = workload_find(s.workload);
+		assert_non_null(w);
+		if (w->check(&s.params, &err))
+			fail_msg("%s: %s", names.v[i], err.text);
+		if (s.memory && s.memory < w->memory_bytes(&s.params))
+			fail_msg("%s: memory is less than the workload needs",
+				 names.v[i]);
+		assert_true(s.budget > 0 && s.seeds > 0 && s.metrics.n > 0);
+		scenario_free(&s);
+	}
+	strlist_free(&names);
+}
+
+/* ---- folios ------------------------------------------------------------------ */
+
+/* @n pages from @pfn on: the first with @first, the others with @rest. */
+static void walk_run(struct folio_walk *w, uint64_t pfn, size_t n,
+		     unsigned int first, unsigned int rest)
+{
+	for (size_t i = 0; i < n; i++)
+		folio_walk_page(w, pfn + i, i ? rest : first);
+}
+
+#define HEAD	(FOLIO_PRESENT | FOLIO_HEAD)
+#define TAIL	(FOLIO_PRESENT | FOLIO_TAIL)
+#define WHOLE(w, pfn, n)	walk_run(w, pfn, n, HEAD, TAIL)
+
+static void orders_come_from_heads_and_tails(void **state)
+{
+	struct folio_count c = { 0 };
+	struct folio_walk w = { .count = &c };
+
+	folio_walk_page(&w, 100, FOLIO_PRESENT);
+	folio_walk_page(&w, 101, FOLIO_PRESENT);
+	WHOLE(&w, 200, 4);
+	WHOLE(&w, 204, 4);		/* the next in memory, another folio */
+	WHOLE(&w, 1024, 16);
+	WHOLE(&w, 512, 512);
+	folio_walk_page(&w, 0, 0);	/* a hole ends a folio */
+	WHOLE(&w, 300, 2);
+	folio_walk_end(&w);
+
+	assert_int_equal(c.order_pages[0], 2);
+	assert_int_equal(c.order_pages[1], 2);
+	assert_int_equal(c.order_pages[2], 8);
+	assert_int_equal(c.order_pages[4], 16);
+	assert_int_equal(c.order_pages[9], 512);
+	assert_int_equal(c.order_pages[3] + c.order_pages[5], 0);
+	assert_int_equal(c.mapped, 540);
+	assert_int_equal(c.contpte, 0);		/* it has none */
+}
+
+static int64_t contpte_of(void (*pages)(struct folio_walk *w))
+{
+	struct folio_count c = { 0 };
+	struct folio_walk w = { .count = &c, .cont_pages = 16 };
+
+	pages(&w);
+	folio_walk_end(&w);
+	return c.contpte;
+}
+
+static void two_of_order_4(struct folio_walk *w)
+{
+	WHOLE(w, 32, 16);
+	WHOLE(w, 160, 16);
+}
+
+static void one_of_order_6(struct folio_walk *w)
+{
+	WHOLE(w, 64, 64);
+}
+
+static void sixteen_small_neighbours(struct folio_walk *w)
+{
+	walk_run(w, 32, 16, FOLIO_PRESENT, FOLIO_PRESENT);
+}
+
+static void two_of_order_3(struct folio_walk *w)
+{
+	WHOLE(w, 32, 8);
+	WHOLE(w, 40, 8);
+}
+
+/* A folio that is mapped half a block off: file and memory don't align. */
+static void shifted_by_eight(struct folio_walk *w)
+{
+	walk_run(w, 40, 24, TAIL, TAIL);
+}
+
+static void one_page_missing(struct folio_walk *w)
+{
+	WHOLE(w, 32, 7);
+	folio_walk_page(w, 39, 0);
+	walk_run(w, 40, 8, TAIL, TAIL);
+}
+
+static void one_page_writable(struct folio_walk *w)
+{
+	WHOLE(w, 32, 7);
+	folio_walk_page(w, 39, TAIL | FOLIO_WRITABLE);
+	walk_run(w, 40, 8, TAIL, TAIL);
+}
+
+static void all_writable(struct folio_walk *w)
+{
+	walk_run(w, 32, 16, HEAD | FOLIO_WRITABLE, TAIL | FOLIO_WRITABLE);
+}
+
+static void contpte_blocks_fulfil_every_condition(void **state)
+{
+	assert_int_equal(contpte_of(two_of_order_4), 32);
+	assert_int_equal(contpte_of(one_of_order_6), 64);
+	assert_int_equal(contpte_of(all_writable), 16);
+	assert_int_equal(contpte_of(sixteen_small_neighbours), 0);
+	assert_int_equal(contpte_of(two_of_order_3), 0);
+	assert_int_equal(contpte_of(shifted_by_eight), 0);
+	assert_int_equal(contpte_of(one_page_missing), 0);
+	assert_int_equal(contpte_of(one_page_writable), 0);
+}
+
+/* ---- mappers ------------------------------------------------------------------ */
+
+static void readahead_makes_windows_of_one_folio(void **state)
+{
+	assert_int_equal(mapper_readahead_kib(9), 2048);
+	assert_int_equal(mapper_readahead_kib(4), 64);
+	assert_int_equal(mapper_readahead_kib(2), 16);
+	/* Below that the kernel reads without a window. */
+	assert_int_equal(mapper_readahead_kib(1), 16);
+	assert_int_equal(mapper_readahead_kib(0), 16);
+}
+
+/* As many as asked for, within what chance allows (5 sigma), and scattered. */
+static void shares_are_as_asked(void **state)
+{
+	static const int percents[] = { 0, 1, 10, 50, 99, 100 };
+	const int n = 49152;
+
+	for (size_t i = 0; i < ARRAY_SIZE(percents); i++) {
+		int p = percents[i], touched = 0, dirty = 0, both = 0;
+
+		for (int page = 0; page < n; page++) {
+			touched += mapper_touches(page, p);
+			dirty += mapper_dirties(page, p);
+			both += mapper_touches(page, p) &&
+				mapper_dirties(page, p);
+		}
+		assert_true(abs(touched - n * p / 100) <= 5 * 111);
+		assert_true(abs(dirty - n * p / 100) <= 5 * 111);
+		if (p == 0 || p == 100) {
+			assert_int_equal(touched, n * p / 100);
+			assert_int_equal(dirty, n * p / 100);
+		}
+		/* Neither choice follows the other. */
+		assert_true(abs(both - n / 100 * p * p / 100) <= 5 * 111 + 100);
+	}
+}
+
+struct a_file {
+	char *dir, *path;
+	struct mapper_file file;
+};
+
+static void make_file(struct a_file *f, uint64_t bytes, int order, int dirty)
+{
+	int fd;
+
+	f->dir = test_dir();
+	f->path = xasprintf("%s/file", f->dir);
+	fd = open(f->path, O_RDWR | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+	close(fd);
+	f->file = (struct mapper_file) {
+		.path = f->path,
+		.bytes = bytes,
+		.order = order,
+		.young = 50,
+		.dirty = dirty,
+	};
+}
+
+static void drop_file(struct a_file *f)
+{
+	free(f->path);
+	test_dir_remove(f->dir);
+}
+
+static void a_mapper_writes_its_share_and_no_more(void **state)
+{
+	const uint64_t bytes = MIB;
+	struct mapper m = { 0 };
+	struct err err = { 0 };
+	struct a_file f;
+	char *data;
+	size_t len;
+
+	for (int order = 0; order <= 4; order++) {
+		make_file(&f, bytes, order, 30);
+		if (mapper_start(&m, &f.file, &err) ||
+		    mapper_do(&m, MAPPER_FILL, NULL, &err) ||
+		    mapper_do(&m, MAPPER_MAP, NULL, &err) ||
+		    mapper_do(&m, MAPPER_DIRTY, NULL, &err) ||
+		    mapper_do(&m, MAPPER_TOUCH, NULL, &err))
+			fail_msg("%s", err.text);
+		mapper_stop(&m);
+		mapper_stop(&m);
+		assert_int_equal(file_read(f.path, bytes, &data, &len, &err), 0);
+		assert_int_equal(len, bytes);
+		for (uint64_t page = 0; page < bytes / FOLIO_PAGE_SIZE; page++) {
+			uint64_t want = mapper_dirties(page, 30) ?
+					mapper_pattern(page) : 0;
+			uint64_t got;
+
+			memcpy(&got, data + page * FOLIO_PAGE_SIZE,
+			       sizeof(got));
+			assert_true(got == want);
+		}
+		free(data);
+		drop_file(&f);
+	}
+}
+
+static void a_mapper_counts_what_it_maps(void **state)
+{
+	struct mapper m = { 0 };
+	struct folio_count c;
+	struct err err = { 0 };
+	struct a_file f;
+	int64_t sum = 0;
+	int ret;
+
+	make_file(&f, MIB, 0, 0);
+	if (mapper_start(&m, &f.file, &err) ||
+	    mapper_do(&m, MAPPER_FILL, NULL, &err) ||
+	    mapper_do(&m, MAPPER_MAP, NULL, &err))
+		fail_msg("%s", err.text);
+	ret = mapper_do(&m, MAPPER_COUNT, &c, &err);
+	mapper_stop(&m);
+	drop_file(&f);
+	if (ret) {
+		/* Page frame numbers are for root. */
+		assert_int_equal(err.code, EXIT_ENVIRONMENT);
+		skip();
+	}
+	assert_int_equal(c.mapped, MIB / FOLIO_PAGE_SIZE);
+	for (size_t i = 0; i < MAX_ORDER_SEEN; i++)
+		sum += c.order_pages[i];
+	assert_int_equal(sum, c.mapped);
+}
+
+static void a_mapper_says_why_it_can_not(void **state)
+{
+	struct mapper m = { 0 };
+	struct err err = { 0 };
+	struct a_file f;
+
+	make_file(&f, MIB, 4, 0);
+	f.file.bytes = 2 * MIB;		/* more than is there */
+	assert_int_equal(mapper_start(&m, &f.file, &err), 0);
+	assert_int_equal(mapper_do(&m, MAPPER_FILL, NULL, &err), -1);
+	assert_err(&err, EXIT_RUN, "ends early");
+	mapper_stop(&m);
+	err_clear(&err);
+
+	/* A page behind the end of the file: SIGBUS, and we hear of it. */
+	assert_int_equal(mapper_start(&m, &f.file, &err), 0);
+	assert_int_equal(mapper_do(&m, MAPPER_MAP, NULL, &err), -1);
+	assert_err(&err, EXIT_RUN, "a mapper died");
+	mapper_stop(&m);
+	err_clear(&err);
+
+	f.file.path = "/nonexistent/file";
+	assert_int_equal(mapper_start(&m, &f.file, &err), 0);
+	assert_int_equal(mapper_do(&m, MAPPER_FILL, NULL, &err), -1);
+	assert_err(&err, EXIT_RUN, "can't open /nonexistent/file");
+	mapper_stop(&m);
+	drop_file(&f);
+}
+
+/* ---- knobs --------------------------------------------------------------------- */
+
+static void assert_holds(const char *path, const char *text)
+{
+	struct err err = { 0 };
+	char *data;
+	size_t len;
+
+	assert_int_equal(file_read(path, 100, &data, &len, &err), 0);
+	assert_string_equal(data, text);
+	free(data);
+}
+
+static void settings_are_put_back(void **state)
+{
+	char *dir = test_dir();
+	char *a = test_file(dir, "a", "128\n");
+	char *missing = xasprintf("%s/missing", dir);
+	struct knobs k = { 0 };
+	struct err err = { 0 };
+
+	assert_int_equal(knobs_set(&k, a, "64", &err), 0);
+	assert_holds(a, "648\n");	/* no truncation: sysfs wants none */
+	assert_int_equal(knobs_set(&k, a, "16", &err), 0);
+	assert_int_equal(knobs_set(&k, missing, "1", &err), -1);
+	assert_err(&err, EXIT_ENVIRONMENT, "no setting");
+	assert_int_equal(k.n, 2);
+	knobs_restore(&k);
+	assert_int_equal(k.n, 0);
+	assert_holds(a, "128\n");
+	free(missing);
+	free(a);
+	test_dir_remove(dir);
+}
+
+/* A seed moves the mapping, by whole folios and contpte blocks, below a PMD. */
+static void seeds_move_the_mapping(void **state)
+{
+	int different = 0;
+
+	for (int order = 0; order <= 9; order++) {
+		for (int64_t seed = 0; seed < 100; seed++) {
+			uint64_t shift = mapper_shift(order, seed);
+
+			assert_true(shift < 2 << 20);
+			assert_int_equal(shift % (4096ull << order), 0);
+			assert_int_equal(shift % 65536, 0);
+			assert_true(shift == mapper_shift(order, seed));
+			different += shift != mapper_shift(order, seed + 1);
+		}
+	}
+	assert_true(different > 700);
+	assert_int_equal(mapper_shift(9, 3), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(seeds_move_the_mapping),
+		cmocka_unit_test(each_workload_takes_its_defaults),
+		cmocka_unit_test(impossible_values_are_refused),
+		cmocka_unit_test(values_out_of_range_are_refused),
+		cmocka_unit_test(the_machine_is_large_enough),
+		cmocka_unit_test(the_device_holds_what_is_dirty),
+		cmocka_unit_test(scenarios_that_come_with_us_are_sound),
+		cmocka_unit_test(orders_come_from_heads_and_tails),
+		cmocka_unit_test(contpte_blocks_fulfil_every_condition),
+		cmocka_unit_test(readahead_makes_windows_of_one_folio),
+		cmocka_unit_test(shares_are_as_asked),
+		cmocka_unit_test(a_mapper_writes_its_share_and_no_more),
+		cmocka_unit_test(a_mapper_counts_what_it_maps),
+		cmocka_unit_test(a_mapper_says_why_it_can_not),
+		cmocka_unit_test(settings_are_put_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

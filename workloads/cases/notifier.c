@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A second MMU that maps the same pages: the kernel's test driver for
+ * heterogeneous memory (CONFIG_TEST_HMM), which the debug config has.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "lib/young_util.h"
+
+CASE_PROGRAM("MMU notifiers across reclaim of large folios", 30, "quick");
+CASES(notifier);
+
+#define DEVICE	"/dev/hmm_dmirror0"
+#define ORDER	4
+#define FOLIOS	8
+
+/* lib/test_hmm_uapi.h of the kernel */
+struct mirror_cmd {
+	__u64 addr, ptr, npages, cpages, faults;
+};
+#define MIRROR_READ	_IOWR('H', 0x00, struct mirror_cmd)
+
+static int mirror_read(int fd, void *at, void *to, size_t pages)
+{
+	struct mirror_cmd cmd = {
+		.addr = (uintptr_t)at, .ptr = (uintptr_t)to, .npages = pages,
+	};
+
+	if (ioctl(fd, MIRROR_READ, &cmd))
+		return case_fail("reading by the mirror: %s", strerror(errno));
+	return cmd.cpages == pages ? 0 :
+		case_fail("the mirror read %llu of %zu pages",
+			  (unsigned long long)cmd.cpages, pages);
+}
+
+/*
+ * (design 12) When a folio is evicted, its second MMU lets go of every page of
+ * it: what is written to the file afterwards is what it reads.
+ */
+CASE(notifier, every_page_is_invalidated, 20)
+{
+	unsigned char *room, *at[FOLIOS], *buf;
+	size_t bytes;
+	struct stage s;
+	int folio[FOLIOS], fd;
+
+	fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		SKIP(return, "no " DEVICE " (CONFIG_TEST_HMM)");
+	CASE_NEEDS(stage_make(c, &s, ORDER, FOLIOS));
+	c->n_files = 0;		/* the contents change */
+	bytes = s.bytes;
+	buf = malloc(bytes);
+	ASSERT_NE(NULL, buf);
+	room = stage_room(&s, FOLIOS);
+	for (size_t i = 0; i < FOLIOS; i++) {
+		STAGE_MAP_ONE(&s, folio[i], at[i],
+			      stage_place(&s, room, i, i & 1));
+		ASSERT_EQ(0, mirror_read(fd, at[i], buf, s.pages))
+			TH_LOG("%s", case_why());
+		EXPECT_EQ(-1, fill_wrong(buf, bytes, s.file.seed,
+					 s.folios[folio[i]].offset));
+	}
+	CASE_NEEDS(stage_age(&s));
+	for (size_t i = 0; i < FOLIOS / 2; i++)
+		stage_touch(&s, at[i], s.pages - 1 - i);
+	CASE_NEEDS(stage_look(&s));
+	for (size_t i = 0; i < FOLIOS; i++) {
+		EXPECT_DECISION(i < FOLIOS / 2 ? KEPT : GONE, &s, folio[i],
+				"mirrored");
+	}
+	EXPECT_EQ(0, stage_evict(&s));
+	for (size_t i = 0; i < FOLIOS; i++) {
+		off_t offset = (off_t)s.folios[folio[i]].offset;
+
+		fill(buf, bytes, i + 1000, 0);
+		ASSERT_EQ(bytes, pwrite(s.file.fd, buf, bytes, offset));
+		memset(buf, 0, bytes);
+		ASSERT_EQ(0, mirror_read(fd, at[i], buf, s.pages))
+			TH_LOG("%s", case_why());
+		EXPECT_EQ(-1, fill_wrong(buf, bytes, i + 1000, 0))
+			TH_LOG("the mirror still has old pages of folio %zu",
+			       i);
+	}
+	free(buf);
+	close(fd);
+}
+
+#define TRACING	"/sys/kernel/tracing"
+/* What every notifier of a process is called through (mm/mmu_notifier.c). */
+#define PROBE	"p:folab/young __mmu_notifier_clear_flush_young mm=$arg1:x64 start=$arg2:x64 end=$arg3:x64"
+
+static int trace_write(const char *file, const char *text)
+{
+	char path[128];
+	int fd, ret = 0;
+
+	snprintf(path, sizeof(path), TRACING "/%s", file);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		ret = case_lacks("can't write %s: %s (CONFIG_KPROBE_EVENTS)",
+				 path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static int probe(bool on)
+{
+	int ret;
+
+	if (!on) {
+		trace_write("events/folab/young/enable", "0");
+		return trace_write("kprobe_events", "-:folab/young");
+	}
+	if (mount("tracefs", TRACING, "tracefs", 0, NULL) && errno != EBUSY)
+		return case_lacks("no tracefs in this kernel");
+	ret = trace_write("kprobe_events", PROBE);
+	if (!ret)
+		ret = trace_write("trace", "");
+	return ret ? ret : trace_write("events/folab/young/enable", "1");
+}
+
+/* How often was each page of a mapping told of? */
+static int count_calls(const unsigned char *at, size_t pages,
+		       unsigned int *calls)
+{
+	FILE *f = fopen(TRACING "/trace", "re");
+	char line[512];
+
+	if (!f)
+		return case_fail("can't read the trace: %s", strerror(errno));
+	while (fgets(line, sizeof(line), f)) {
+		const char *p = strstr(line, "start=0x");
+		unsigned long long start, end;
+
+		if (!p || sscanf(p, "start=0x%llx end=0x%llx", &start, &end) != 2)
+			continue;
+		for (size_t i = 0; i < pages; i++) {
+			uintptr_t page = (uintptr_t)at + i * page_bytes();
+
+			calls[i] += page >= start && page < end;
+		}
+	}
+	fclose(f);
+	return 0;
+}
+
+/*
+ * (design 12) A look tells the notifiers of every page that the process maps,
+ * young or old, once, and of none beside them.
+ */
+CASE(notifier, every_page_is_asked_for, 20)
+{
+	/* Pages mapped of each folio of 16, and those touched. */
+	static const struct {
+		size_t first, pages;
+		uint64_t touch;
+	} row[] = {
+		{ 0, 16, 0x0000 }, { 0, 16, 0x8000 }, { 0, 16, 0xffff },
+		{ 0, 8, 0x0001 }, { 8, 8, 0x0000 }, { 5, 6, 0x0020 },
+	};
+	unsigned char *room, *at[ARRAY_SIZE(row)];
+	int folio[ARRAY_SIZE(row)], fd;
+	unsigned int calls[18];
+	struct stage s;
+
+	fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		SKIP(return, "no " DEVICE " (CONFIG_TEST_HMM)");
+	CASE_NEEDS(stage_make(c, &s, ORDER, ARRAY_SIZE(row)));
+	room = stage_room(&s, ARRAY_SIZE(row));
+	for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
+		folio[i] = stage_take(&s, 1);
+		ASSERT_LE(0, folio[i]) TH_LOG("%s", case_why());
+		/* Not at the edge of the room, to see beside it. */
+		at[i] = stage_map(&s, stage_place(&s, room, i, 17), folio[i],
+				  row[i].first, row[i].pages);
+		ASSERT_NE(NULL, at[i]) TH_LOG("%s", case_why());
+	}
+	/* Opening the device has made this process one with notifiers. */
+	CASE_NEEDS(stage_age(&s));
+	for (size_t i = 0; i < ARRAY_SIZE(row); i++)
+		stage_touch_mask(&s, at[i], row[i].touch);
+	CASE_NEEDS(probe(true));
+	ASSERT_EQ(0, stage_look(&s)) TH_LOG("%s", case_why());
+	trace_write("events/folab/young/enable", "0");
+	for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
+		memset(calls, 0, sizeof(calls));
+		ASSERT_EQ(0, count_calls(at[i] - s.page, row[i].pages + 2,
+					 calls));
+		for (size_t p = 0; p < row[i].pages + 2; p++) {
+			bool mapped = p && p <= row[i].pages;
+
+			EXPECT_EQ(mapped, calls[p])
+				TH_LOG("mapping %zu, page %zd: %u calls", i,
+				       (ssize_t)p - 1, calls[p]);
+		}
+	}
+	probe(false);
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

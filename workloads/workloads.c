@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <string.h>
+
+#include "reclaim_file.h"
+#include "workloads.h"
+
+static const struct workload *const table[] = {
+	&reclaim_file,
+};
+
+const struct workload *workload_at(size_t i)
+{
+	return i < ARRAY_SIZE(table) ? table[i] : NULL;
+}
+
+const struct workload *workload_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (!strcmp(table[i]->name, name))
+			return table[i];
+	return NULL;
+}
+
+const struct param_spec *workload_params(const char *name)
+{
+	const struct workload *w = workload_find(name);
+
+	return w ? w->params : NULL;
+}
