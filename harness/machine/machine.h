@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * machine - where a kernel runs.  One interface; today one machine behind
+ * it: "emulated", QEMU's TCG on the instruction clock.
+ */
+#ifndef FOLAB_MACHINE_H
+#define FOLAB_MACHINE_H
+
+#include "../record/record.h"
+
+struct machine_setup {
+	const struct arch *arch;
+	const struct job *job;
+	uint64_t memory;	/* bytes of the guest */
+	int64_t budget;		/* seconds of wall time before it counts as hung */
+	int cpus;		/* of the guest; 0: one, as measuring needs it */
+	int parallel;		/* guests at a time; 0: by processors and memory */
+	bool profile;		/* load the plugin, for images with symbols */
+	const struct strlist *cmdline;	/* more for the kernel command line */
+	/* Where consoles go: console-A-1.log, ...; NULL: they are not kept. */
+	const char *dir;
+	/*
+	 * For a job of cases: called with each line of theirs (WIRE_CASE,
+	 * WIRE_KTAP, WIRE_CASE_END) as it comes; run one trial at a time then.
+	 */
+	void (*hear)(void *arg, const struct wire *w);
+	void *hear_arg;
+};
+
+struct machine_ops {
+	const char *name;
+	/*
+	 * What a run's report has to say of the machine; fills clock,
+	 * ns_per_instruction, machine, machine_args, cmdline, fs.
+	 */
+	int (*describe)(const struct machine_setup *setup, struct result *r,
+			struct err *err);
+	/*
+	 * Run @trials on images[side - 'A'], several at a time, in their
+	 * order.  A guest that fails is a trial with ->failed set, not an
+	 * error; an error is the host's (EXIT_ENVIRONMENT), a file that is no
+	 * kernel (EXIT_USAGE) or an interruption, and then no guest runs any
+	 * more.  Progress goes to the progress line.
+	 */
+	int (*run)(const struct machine_setup *setup,
+		   const struct image images[2], struct trial *trials, size_t n,
+		   struct err *err);
+};
+extern const struct machine_ops machine_emulated;
+
+/*
+ * Path of something that we build ("agent-arm64", "plugin.so"): beside the
+ * running program, in the source tree's build/, or installed.  Caller frees.
+ */
+int machine_built_path(const char *name, char **path, struct err *err);
+/* The directory of the built case programs of @arch.  Caller frees. */
+int machine_cases_dir(const struct arch *arch, char **path, struct err *err);
+
+#endif
