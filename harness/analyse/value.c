@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How a metric comes out of the counters of a sample and the profile of its
+ * trial.  What is not there is not guessed: the value is then not known.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "private.h"
+
+bool trial_usable(const struct trial *t)
+{
+	return t->done && !t->failed && t->n_samples;
+}
+
+const struct trial *trial_find(const struct result *r, char side, int64_t seed)
+{
+	for (size_t i = 0; i < r->n_trials; i++) {
+		const struct trial *t = &r->trials[i];
+
+		if (t->side == side && t->seed == seed && trial_usable(t))
+			return t;
+	}
+	return NULL;
+}
+
+size_t trial_first_sample(const struct trial *t)
+{
+	return t->n_samples > 1 ? 1 : 0;
+}
+
+static bool ratio(double above, double below, double *value)
+{
+	if (below <= 0)
+		return false;
+	*value = above / below;
+	return true;
+}
+
+static bool counter(const struct sample *s, const char *name, double *value)
+{
+	int64_t v;
+
+	if (!counters_get(&s->counters, name, &v))
+		return false;
+	*value = v;
+	return true;
+}
+
+static bool pages_reclaimed(const struct sample *s, double *pages)
+{
+	return counter(s, "memcg.pgsteal", pages);
+}
+
+/*
+ * No counter of the kernel tells folios reclaimed (pgsteal is in pages), so
+ * they are pages reclaimed by the mean size of a folio before the window.
+ * Exact when all folios have one order; else as good as the mix of what was
+ * reclaimed is like the mix of what was there.
+ */
+static bool folios_reclaimed(const struct sample *s, double *folios)
+{
+	double all_pages = 0, all_folios = 0, pages;
+
+	for (int order = 0; order < MAX_ORDER_SEEN; order++) {
+		all_pages += s->order_pages[order];
+		all_folios += (double)s->order_pages[order] / (1 << order);
+	}
+	if (all_pages <= 0 || !pages_reclaimed(s, &pages))
+		return false;
+	*folios = pages * all_folios / all_pages;
+	return true;
+}
+
+static bool value_instructions_per_page(const struct sample *s, double *value)
+{
+	double instructions, pages;
+
+	if (!counter(s, "pmu.kernel_instructions", &instructions) &&
+	    !counter(s, "plugin.kernel_instructions", &instructions))
+		return false;
+	return pages_reclaimed(s, &pages) && ratio(instructions, pages, value);
+}
+
+static bool value_sys_seconds(const struct sample *s, double *value)
+{
+	double ns;
+
+	return counter(s, "time.sys_ns", &ns) && ratio(ns, 1e9, value);
+}
+
+static bool value_tlbi_per_folio(const struct sample *s, double *value)
+{
+	double address, range, all, folios;
+
+	return counter(s, "plugin.tlbi_address", &address) &&
+	       counter(s, "plugin.tlbi_range", &range) &&
+	       counter(s, "plugin.tlbi_all", &all) &&
+	       folios_reclaimed(s, &folios) &&
+	       ratio(address + range + all, folios, value);
+}
+
+static bool value_dsb_per_folio(const struct sample *s, double *value)
+{
+	double dsb, folios;
+
+	return counter(s, "plugin.dsb", &dsb) &&
+	       folios_reclaimed(s, &folios) && ratio(dsb, folios, value);
+}
+
+static bool value_pgscan(const struct sample *s, double *value)
+{
+	return counter(s, "memcg.pgscan", value);
+}
+
+static bool value_pgactivate(const struct sample *s, double *value)
+{
+	return counter(s, "memcg.pgactivate", value);
+}
+
+/*
+ * Over all windows of the trial.  A function that was inlined at several
+ * places has an entry for each, so they are added up.  A function that the
+ * profile does not name may never have run, or may not exist in that kernel:
+ * not known, rather than 0.
+ */
+static bool value_share(const char *function, const struct trial *t,
+			double *value)
+{
+	const struct profile *p = &t->profile;
+	double inclusive = 0;
+	bool found = false;
+
+	if (!p->windows)
+		return false;
+	for (size_t i = 0; i < p->n_fn; i++) {
+		if (strcmp(p->fn[i].name, function))
+			continue;
+		inclusive += p->fn[i].inclusive;
+		found = true;
+	}
+	return found && ratio(inclusive, p->kernel_instructions, value);
+}
+
+static const struct {
+	const char *name;
+	bool (*value)(const struct sample *s, double *value);
+} values[] = {
+	{ "reclaim.instructions_per_page", value_instructions_per_page },
+	{ "reclaim.sys_seconds", value_sys_seconds },
+	{ "reclaim.tlbi_per_folio", value_tlbi_per_folio },
+	{ "reclaim.dsb_per_folio", value_dsb_per_folio },
+	{ "reclaim.pages", pages_reclaimed },
+	{ "reclaim.pgscan", value_pgscan },
+	{ "reclaim.pgsteal", pages_reclaimed },
+	{ "reclaim.pgactivate", value_pgactivate },
+};
+
+bool metric_value(const struct metric *metric, const struct trial *trial,
+		  const struct sample *sample, double *value)
+{
+	static const char share[] = "reclaim.share.";
+
+	if (str_starts(metric->name, share))
+		return value_share(metric->name + strlen(share), trial, value);
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		if (!strcmp(values[i].name, metric->name))
+			return values[i].value(sample, value);
+	return false;
+}
+
+bool trial_value(const struct metric *metric, const struct trial *t,
+		 double *value)
+{
+	size_t first = trial_first_sample(t), n = 0;
+	double *v = xcalloc(t->n_samples, sizeof(*v));
+
+	for (size_t i = first; i < t->n_samples; i++) {
+		/* A median of some of the passes would hide the others. */
+		if (!metric_value(metric, t, &t->samples[i], &v[n])) {
+			n = 0;
+			break;
+		}
+		n++;
+	}
+	if (n)
+		*value = stat_median(v, n);
+	free(v);
+	return n > 0;
+}

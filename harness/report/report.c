@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The forms of a report behind their names, and the text's outline.
+ */
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sections.h"
+
+char *report_text(const struct result *r)
+{
+	/* Decimal points, whatever the user's locale: same result, same bytes. */
+	locale_t c = newlocale(LC_ALL_MASK, "C", NULL), before = uselocale(c);
+	struct lines l = { 0 };
+	char *text;
+
+	section_title(&l, r);
+	section_invalid(&l, r);
+	section_sides(&l, r);
+	section_rows(&l, r);
+	section_verdict(&l, r);
+	section_functions(&l, r);
+	section_facts(&l, r);
+	section_footnotes(&l, r);
+	section_tail(&l, r);
+	text = lines_join(&l);
+
+	uselocale(before);
+	if (c)
+		freelocale(c);
+	return text;
+}
+
+/* The bytes of result.json, as js_write() puts them. */
+static char *report_json(const struct result *r)
+{
+	json_t *o = result_to_json(r);
+	char *dump = json_dumps(o, JSON_INDENT(2) | JSON_SORT_KEYS), *text;
+
+	json_decref(o);
+	if (!dump)
+		return xstrdup("");
+	text = xasprintf("%s\n", dump);
+	free(dump);
+	return text;
+}
+
+report_fn report_format(const char *name)
+{
+	static const struct {
+		const char *name;
+		report_fn fn;
+	} formats[] = {
+		{ "text", report_text },
+		{ "json", report_json },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (!strcmp(formats[i].name, name))
+			return formats[i].fn;
+	return NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * report - the comparison as text for a posting.  Never touches a kernel, and
+ * draws everything from a struct result.
+ */
+#ifndef FOLAB_REPORT_H
+#define FOLAB_REPORT_H
+
+#include "../record/record.h"
+
+/* At most 40 lines of 75 columns.  Caller frees. */
+char *report_text(const struct result *r);
+/* Same result, same bytes.  NULL: no such format. */
+typedef char *(*report_fn)(const struct result *r);
+report_fn report_format(const char *name);
+
+/*
+ * Correctness cases as KTAP, a piece at a time: begin; for each program its
+ * notes and, once it has said how many, its plan; its tests; its result.
+ */
+void ktap_begin(FILE *to, size_t programs);
+/* @nested: within a program whose plan was printed. */
+void ktap_note(FILE *to, bool nested, const char *text);
+void ktap_plan(FILE *to, const struct case_run *r);	/* and its notes so far */
+void ktap_test(FILE *to, const struct case_run *r, size_t i);
+void ktap_run(FILE *to, const struct case_run *r, size_t number);
+/* One program from its plan to its result, when it is over. */
+void ktap_replay(FILE *to, const struct case_run *r, size_t number);
+/* All of them as JUnit XML. */
+void junit_print(FILE *to, const struct case_run *runs, size_t n);
+
+#endif

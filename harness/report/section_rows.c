@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Old, new, change, and how far both went over the seeds.  A run that is not
+ * valid shows what was counted, and no change.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sections.h"
+
+#define NAME_WIDTH	22
+#define ROWS_SHOWN	10
+#define ROWS_KEPT	6
+#define SHARE		"reclaim.share."
+
+/* Footnotes, in the order in which their rows stand in the table of metrics. */
+enum footnote { FOOT_INSTRUCTIONS, FOOT_SYS, FOOT_FOLIOS, FOOT_SHARE, N_FOOT };
+
+static int footnote_of(const char *metric)
+{
+	if (!strcmp(metric, "reclaim.instructions_per_page"))
+		return FOOT_INSTRUCTIONS;
+	if (!strcmp(metric, "reclaim.sys_seconds"))
+		return FOOT_SYS;
+	if (!strcmp(metric, "reclaim.tlbi_per_folio") ||
+	    !strcmp(metric, "reclaim.dsb_per_folio"))
+		return FOOT_FOLIOS;
+	if (str_starts(metric, SHARE))
+		return FOOT_SHARE;
+	return -1;
+}
+
+/* Number of each footnote that some row needs, from 1; 0: not needed. */
+static void number_footnotes(const struct result *r, int number[N_FOOT])
+{
+	bool used[N_FOOT] = { false };
+	int n = 0;
+
+	for (size_t i = 0; i < r->n_rows && i < ROWS_SHOWN; i++) {
+		int f = footnote_of(r->rows[i].metric);
+
+		if (f >= 0)
+			used[f] = true;
+	}
+	for (int f = 0; f < N_FOOT; f++)
+		number[f] = used[f] ? ++n : 0;
+}
+
+/* Rows read back from a file may have a metric that this folab lacks. */
+static const char *title_of(const struct row *row)
+{
+	const struct metric *m = metric_find(row->metric);
+
+	return m ? m->title : row->metric;
+}
+
+static void format_name(char *buf, size_t len, const struct row *row,
+			const int number[N_FOOT])
+{
+	int f = footnote_of(row->metric);
+	char *title = clean_text(title_of(row), "");
+	char mark[16] = "";
+	int room;
+
+	if (f >= 0 && f != FOOT_SHARE)
+		snprintf(mark, sizeof(mark), " [%d]", number[f]);
+	room = NAME_WIDTH - (int)strlen(mark);
+	if ((int)strlen(title) > room) {
+		free(title);
+		title = clean_start(title_of(row), "", room - 3);
+		snprintf(buf, len, "%s...%s", title, mark);
+	} else {
+		snprintf(buf, len, "%s%s", title, mark);
+	}
+	free(title);
+}
+
+/* " +-0.6%" with the sign that means both; at most 7 bytes. */
+static void format_stdev(char *buf, size_t len, double pct)
+{
+	if (!isfinite(pct) || pct < 0)
+		snprintf(buf, len, "%s", "");
+	else if (pct > 999)
+		snprintf(buf, len, " >999%%");
+	else
+		snprintf(buf, len, " ±%.*f%%", pct < 9.95 ? 1 : 0, pct);
+}
+
+/*
+ * Percent with a sign, at most 7 bytes.  0 has no sign; what is too small to be
+ * seen has one.
+ */
+static void format_pct(char *buf, size_t len, double pct, bool fine)
+{
+	double size = fabs(pct);
+	int digits = 0;
+
+	if (size < 9.995 || (fine && size < 99.995))
+		digits = 2;
+	else if (size < 99.95 || (fine && size < 999.95))
+		digits = 1;
+	if (!isfinite(pct))
+		snprintf(buf, len, "-");
+	else if (size > 9999)
+		snprintf(buf, len, "%s", pct > 0 ? ">9999" : "<-9999");
+	else if (pct == 0)
+		snprintf(buf, len, "0.00");
+	else
+		snprintf(buf, len, "%+.*f", digits, pct);
+}
+
+/*
+ * "±" is two bytes and one column.  printf() counts bytes, so a field with it
+ * is a byte wider.
+ */
+static int wider(const char *s)
+{
+	return strstr(s, "±") != NULL;
+}
+
+static void add_row(struct lines *l, const struct result *r,
+		    const struct row *row, int rank, const int number[N_FOOT])
+{
+	const struct metric *m = metric_find(row->metric);
+	char name[64], a[32], b[32], sa[32], sb[32], change[32] = "-";
+	char low[32], high[32], range[80] = "-";
+	int digits = m ? m->digits : 1;
+
+	format_name(name, sizeof(name), row, number);
+	format_value(a, sizeof(a), row->a, digits);
+	format_value(b, sizeof(b), row->b, digits);
+	format_stdev(sa, sizeof(sa), row->a_stdev_pct);
+	format_stdev(sb, sizeof(sb), row->b_stdev_pct);
+	if (r->valid && isfinite(row->change_pct)) {
+		format_pct(change, sizeof(change), row->change_pct, true);
+		strcat(change, " %");
+		format_pct(low, sizeof(low), row->low_pct, false);
+		format_pct(high, sizeof(high), row->high_pct, false);
+		snprintf(range, sizeof(range), "%s..%s", low, high);
+	}
+	lines_add(l, rank, "%-*s%8s%-*s%8s%-*s%9s%14s", NAME_WIDTH, name, a,
+		  6 + wider(sa), sa, b, 6 + wider(sb), sb, change, range);
+}
+
+/* A count of which neither way is better, and that did not change. */
+static bool is_same(const struct row *row)
+{
+	const struct metric *m = metric_find(row->metric);
+
+	return m && !m->better && row->low_pct == 0 && row->high_pct == 0;
+}
+
+/* These share a line: a column for each side would hold nothing new. */
+static void add_same(struct lines *l, const struct result *r)
+{
+	char *text = NULL, *more, name[64], value[32];
+	const int none[N_FOOT] = { 0 };
+
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const struct row *row = &r->rows[i];
+		const struct metric *m = metric_find(row->metric);
+
+		if (!is_same(row))
+			continue;
+		format_name(name, sizeof(name), row, none);
+		format_value(value, sizeof(value), row->a, m->digits);
+		more = xasprintf("%s%s%s %s", text ? text : "",
+				 text ? ", " : "", name, value);
+		free(text);
+		text = more;
+	}
+	if (text)
+		lines_wrap(l, RANK_KEEP, RANK_MORE, 2, "the same on both: ",
+			   text);
+	free(text);
+}
+
+static int64_t seeds(const struct result *r)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < r->n_rows; i++)
+		if (r->rows[i].n > n)
+			n = r->rows[i].n;
+	return n;
+}
+
+void section_rows(struct lines *l, const struct result *r)
+{
+	int number[N_FOOT];
+	size_t hidden = 0;
+	bool share = false;
+	char over[40];
+
+	if (!r->n_rows)
+		return;
+	number_footnotes(r, number);
+	snprintf(over, sizeof(over), "%" PRId64 " seed%s", seeds(r),
+		 seeds(r) == 1 ? "" : "s");
+	lines_add(l, RANK_BLANK, "%s", "");
+	lines_add(l, RANK_KEEP, "%-*s%8s%6s%8s%6s%9s%14s", NAME_WIDTH,
+		  "medians", "A", "", "B", "", "change", over);
+	for (size_t i = 0, n = 0; i < r->n_rows; i++) {
+		int rank;
+
+		if (is_same(&r->rows[i]))
+			continue;
+		if (n >= ROWS_SHOWN) {
+			hidden++;
+			continue;
+		}
+		rank = n++ < ROWS_KEPT ? RANK_KEEP : RANK_ROW;
+		if (str_starts(r->rows[i].metric, SHARE)) {
+			if (!share)
+				lines_add(l, rank,
+					  "share of the window, with callees [%d]",
+					  number[FOOT_SHARE]);
+			share = true;
+		} else {
+			share = false;
+		}
+		add_row(l, r, &r->rows[i], rank, number);
+	}
+	if (hidden)
+		lines_add(l, RANK_ROW, "(%zu more rows in result.json)",
+			  hidden);
+	add_same(l, r);
+}
+
+/* ---- verdict --------------------------------------------------------------- */
+
+/*
+ * Titles of the rows with @verdict; NULL: none.  Rows that differ without that
+ * a difference is proven are for the note that says what could have been seen.
+ */
+static char *rows_with(const struct result *r, enum verdict verdict)
+{
+	char *list = NULL, *longer, *title;
+
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const struct row *row = &r->rows[i];
+
+		if (row->verdict != verdict)
+			continue;
+		if (verdict == VERDICT_SAME &&
+		    (row->low_pct != 0 || row->high_pct != 0))
+			continue;
+		title = clean_text(title_of(row), "");
+		longer = list ? xasprintf("%s, %s", list, title) :
+				xstrdup(title);
+		free(title);
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
+void section_verdict(struct lines *l, const struct result *r)
+{
+	static const struct {
+		enum verdict verdict;
+		const char *label;
+	} parts[] = {
+		{ VERDICT_SLOWER, "B is slower: " },
+		{ VERDICT_FASTER, "B is faster: " },
+		{ VERDICT_SAME, "no difference: " },
+	};
+
+	if (!r->valid)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		char *list = rows_with(r, parts[i].verdict);
+
+		if (list)
+			lines_wrap(l, RANK_KEEP, RANK_MORE, 3, parts[i].label,
+				   list);
+		free(list);
+	}
+}
+
+/* ---- footnotes ------------------------------------------------------------- */
+
+static bool any_counter(const struct result *r, const char *name)
+{
+	int64_t v;
+
+	for (size_t i = 0; i < r->n_trials; i++)
+		for (size_t j = 0; j < r->trials[i].n_samples; j++)
+			if (counters_get(&r->trials[i].samples[j].counters,
+					 name, &v))
+				return true;
+	return false;
+}
+
+/* "; FUNCTION is inlined into CONTAINER" for the functions of the rows. */
+static char *inlined(const struct result *r)
+{
+	char *list = xstrdup(""), *longer, *function, *container;
+
+	for (size_t i = 0; i < r->n_rows && i < ROWS_SHOWN; i++) {
+		const struct profile_fn *f = NULL;
+		const char *name = r->rows[i].metric;
+
+		if (!str_starts(name, SHARE))
+			continue;
+		for (int s = 0; s < 2 && !(f && f->inlined_in); s++)
+			f = profile_find(&r->profile[s], name + strlen(SHARE));
+		if (!f || !f->inlined_in)
+			continue;
+		function = clean_text(f->name, "");
+		container = clean_text(f->inlined_in, "");
+		longer = xasprintf("%s; %s is inlined into %s", list, function,
+				   container);
+		free(container);
+		free(function);
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
+static char *footnote(const struct result *r, enum footnote f)
+{
+	char *more, *text;
+
+	switch (f) {
+	case FOOT_INSTRUCTIONS:
+		return xasprintf("Kernel instructions of the window, by the %s, per 4 KiB page",
+				 any_counter(r, "pmu.kernel_instructions") ?
+				 "guest's PMU" : "plugin");
+	case FOOT_SYS:
+		return xasprintf("On the instruction clock, %" PRId64 " ns an instruction",
+				 r->ns_per_instruction);
+	case FOOT_FOLIOS:
+		return xstrdup("Folios = pages reclaimed / mean pages of a folio");
+	case FOOT_SHARE:
+		more = inlined(r);
+		text = xasprintf("By the plugin%s", more);
+		free(more);
+		return text;
+	default:
+		return xstrdup("");
+	}
+}
+
+void section_footnotes(struct lines *l, const struct result *r)
+{
+	char *all = xstrdup("");
+	int number[N_FOOT];
+
+	lines_add(l, RANK_BLANK, "%s", "");
+	number_footnotes(r, number);
+	for (int f = 0; f < N_FOOT; f++) {
+		char *text, *longer;
+
+		if (!number[f])
+			continue;
+		text = footnote(r, f);
+		longer = xasprintf("%s%s[%d] %s.", all, *all ? " " : "",
+				   number[f], text);
+		free(text);
+		free(all);
+		all = longer;
+	}
+	if (*all)
+		lines_wrap(l, RANK_FOOTNOTE, RANK_FOOTNOTE, 5, "", all);
+	free(all);
+	if (r->clock && !strcmp(r->clock, "instructions"))
+		lines_add(l, RANK_KEEP,
+			  "Instructions on the emulator's clock are not time on hardware.");
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private to report: the parts of the text, from top to bottom.  Each adds its
+ * lines, or none if the result has nothing for it.
+ */
+#ifndef FOLAB_REPORT_SECTIONS_H
+#define FOLAB_REPORT_SECTIONS_H
+
+#include "lines.h"
+
+/*
+ * What goes first when there are more than 40 lines: the higher, the earlier.
+ * A list of functions shrinks to its start before anything else is touched.
+ */
+enum rank {
+	RANK_KEEP = 0,
+	RANK_REASON = 5,	/* reasons behind the first */
+	RANK_FOOTNOTE = 10,
+	RANK_NOTE = 20,
+	RANK_DIFF = 30,
+	RANK_PROVENANCE = 40,	/* what is in result.json too */
+	RANK_ROW = 50,
+	RANK_FUNCTIONS = 60,	/* the first functions and their heading */
+	RANK_MORE = 70,		/* further lines of long texts */
+	RANK_BLANK = 80,
+	RANK_SAME = 85,		/* counts that are the same on both sides */
+	RANK_FUNCTION = 90,	/* functions behind the first, + index */
+};
+
+/* section_head.c: what was done, to what, and whether it may claim anything */
+void section_title(struct lines *l, const struct result *r);
+void section_invalid(struct lines *l, const struct result *r);
+void section_sides(struct lines *l, const struct result *r);
+
+/* section_rows.c: metrics, verdict, footnotes */
+void section_rows(struct lines *l, const struct result *r);
+void section_verdict(struct lines *l, const struct result *r);
+void section_footnotes(struct lines *l, const struct result *r);
+
+/* section_functions.c: where the instructions went */
+void section_functions(struct lines *l, const struct result *r);
+
+/* section_facts.c: folio orders, bytes, decisions, notes */
+void section_facts(struct lines *l, const struct result *r);
+
+/* section_tail.c: provenance */
+void section_tail(struct lines *l, const struct result *r);
+
+#endif
