@@ -58,7 +58,7 @@ TEST_BIN := $(patsubst %.c,$(B)/tests/%,$(notdir $(TESTS)))
 
 AGENTS	:= $(B)/agent-arm64 $(B)/agent-x86_64
 
-all: $(B)/libfolab.a
+all: $(B)/folab $(B)/plugin.so
 
 $(B)/folab: $(B)/host/harness/folab.o $(B)/libfolab.a
 	$(call say,LINK,$@)

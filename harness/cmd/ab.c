@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../workloads/workloads.h"
+#include "../analyse/analyse.h"
+#include "../build/build.h"
+#include "../machine/machine.h"
+#include "../plan/plan.h"
+#include "../report/report.h"
+#include "cmd.h"
+#include "outdir.h"
+
+static const char help[] =
+"usage: folab ab [OPTION...]\n"
+"\n"
+"Run a scenario on kernel A and on kernel B, compare, print the report.\n"
+"\n"
+"  -s, --scenario=NAME  scenario, or path of a scenario file (reclaim-file)\n"
+"  -a, --arch=ARCH      arm64 (default) or x86_64\n"
+"  -A, --kernel-a=SPEC  kernel A (6.12)\n"
+"  -B, --kernel-b=SPEC  kernel B (6.12+young-batch); folab build --help tells\n"
+"                       what can stand here\n"
+"      --aa             compare kernel A with itself\n"
+"      --boots=N        boots a side, each with a seed of its own\n"
+"      --reps=N         passes a boot\n"
+"  -p, --param=KEY=VALUE  a parameter of the workload; may be given repeatedly\n"
+"  -o, --output=DIR     result directory (results/SCENARIO-ARCH-DATE-TIME);\n"
+"                       an earlier result in it becomes DIR.old\n"
+"  -j, --jobs=N         compilers and guests at a time\n"
+"      --no-profile     without the plugin: no split by function\n"
+"  -q, --quiet          no progress line\n"
+"  -h, --help           this text\n"
+"\n"
+"exit: 0 done; 1 B is slower by the scenario's first metric, or the run is\n"
+"invalid; 6 a guest failed (the report says how); more in man folab\n"
+"\n"
+"examples:\n"
+"  folab ab\n"
+"  folab ab -p order=0\n"
+"  folab ab -a x86_64 -B git:$HOME/linux@my-series -A git:$HOME/linux@v6.12\n";
+
+struct ab {
+	const char *scenario, *out;
+	const char *spec[2];
+	const struct arch *arch;
+	struct strlist params;
+	int64_t boots, reps, jobs;
+	bool aa, no_profile;
+};
+
+static int count_option(const char *name, const char *text, int64_t *value,
+			struct err *err)
+{
+	if (!parse_int(text, 1, 1000, value))
+		return 0;
+	return err_set(err, EXIT_USAGE,
+		       "--%s %s: must be a whole number from 1 to 1000", name,
+		       text);
+}
+
+static int arch_option(const char *text, const struct arch **arch,
+		       struct err *err)
+{
+	*arch = arch_find(text);
+	if (*arch)
+		return 0;
+	return err_set(err, EXIT_USAGE,
+		       "no architecture \"%s\"; there are arm64 and x86_64",
+		       text);
+}
+
+/* Returns 0 to go on, 1 when all is said (*code), -1 with err. */
+static int parse_options(struct ab *ab, int argc, char **argv, int *code,
+			 struct err *err)
+{
+	enum { OPT_AA = 256, OPT_BOOTS, OPT_REPS, OPT_NO_PROFILE };
+	static const struct option options[] = {
+		{ "scenario", required_argument, NULL, 's' },
+		{ "arch", required_argument, NULL, 'a' },
+		{ "kernel-a", required_argument, NULL, 'A' },
+		{ "kernel-b", required_argument, NULL, 'B' },
+		{ "aa", no_argument, NULL, OPT_AA },
+		{ "boots", required_argument, NULL, OPT_BOOTS },
+		{ "reps", required_argument, NULL, OPT_REPS },
+		{ "param", required_argument, NULL, 'p' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "jobs", required_argument, NULL, 'j' },
+		{ "no-profile", no_argument, NULL, OPT_NO_PROFILE },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	int c, rc = 0;
+
+	while (!rc && (c = getopt_long(argc, argv, "s:a:A:B:p:o:j:qh", options,
+				       NULL)) != -1) {
+		switch (c) {
+		case 's': ab->scenario = optarg; break;
+		case 'a': rc = arch_option(optarg, &ab->arch, err); break;
+		case 'A': ab->spec[0] = optarg; break;
+		case 'B': ab->spec[1] = optarg; break;
+		case 'p': strlist_add(&ab->params, optarg); break;
+		case 'o': ab->out = optarg; break;
+		case 'j': rc = count_option("jobs", optarg, &ab->jobs, err); break;
+		case 'q': progress_quiet(true); break;
+		case OPT_AA: ab->aa = true; break;
+		case OPT_BOOTS: rc = count_option("boots", optarg, &ab->boots, err); break;
+		case OPT_REPS: rc = count_option("reps", optarg, &ab->reps, err); break;
+		case OPT_NO_PROFILE: ab->no_profile = true; break;
+		case 'h':
+			fputs(help, stdout);
+			*code = EXIT_OK;
+			return 1;
+		default:
+			*code = cmd_usage("ab");
+			return 1;
+		}
+	}
+	if (rc)
+		return rc;
+	if (optind != argc)
+		return err_set(err, EXIT_USAGE,
+			       "folab ab takes options only, not \"%s\"",
+			       argv[optind]);
+	return 0;
+}
+
+/* @word, in quotes if a shell would not take it as it is. */
+static void add_word(FILE *to, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:@%./,";
+
+	fputc(' ', to);
+	if (*word && word[strspn(word, plain)] == '\0') {
+		fputs(word, to);
+		return;
+	}
+	fputc('\'', to);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", to);
+		else
+			fputc(*word, to);
+	}
+	fputc('\'', to);
+}
+
+static void add_option(FILE *to, const char *option, const char *value)
+{
+	fprintf(to, " %s", option);
+	add_word(to, value);
+}
+
+/* The command that re-creates the run. */
+static char *command_text(const struct ab *ab, const struct scenario *s)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	if (!to)
+		return xstrdup("folab ab");
+	fputs("folab ab", to);
+	add_option(to, "-s", ab->scenario);
+	add_option(to, "-a", ab->arch->name);
+	add_option(to, "-A", ab->spec[0]);
+	if (ab->aa)
+		fputs(" --aa", to);
+	else
+		add_option(to, "-B", ab->spec[1]);
+	fprintf(to, " --boots %d", (int)s->seeds);
+	if (s->passes > 1)
+		fprintf(to, " --reps %d", (int)s->passes);
+	for (size_t i = 0; i < ab->params.n; i++)
+		add_option(to, "-p", ab->params.v[i]);
+	if (ab->no_profile)
+		fputs(" --no-profile", to);
+	fclose(to);
+	return text;
+}
+
+/* Scenario and parameters, checked as far as they can be without a kernel. */
+static int load_scenario(struct ab *ab, struct scenario *s,
+			 const struct workload **w, struct err *err)
+{
+	if (scenario_load(s, ab->scenario, workload_params, err))
+		return -1;
+	for (size_t i = 0; i < ab->params.n; i++)
+		if (scenario_set(s, ab->params.v[i], err))
+			return -1;
+	*w = workload_find(s->workload);
+	if ((*w)->check && (*w)->check(&s->params, err))
+		return err_prefix(err, "scenario %s", s->name);
+	if (ab->boots)
+		s->seeds = ab->boots;
+	if (ab->reps)
+		s->passes = ab->reps;
+	return 0;
+}
+
+static int build_sides(struct ab *ab, struct result *r, struct err *err)
+{
+	struct build_options opt = { .jobs = ab->jobs };
+
+	/* Both are checked before the first is built: minutes may lie between. */
+	for (int i = 0; i < 2; i++)
+		if (build_check_spec(ab->spec[i], ab->arch, err))
+			return -1;
+	for (int i = 0; i < 2; i++)
+		if (build_kernel(ab->spec[i], ab->arch, &opt, &r->side[i], err))
+			return -1;
+	return 0;
+}
+
+static void fill_result(struct ab *ab, const struct scenario *s,
+			struct result *r)
+{
+	r->scenario = xstrdup(s->name);
+	r->summary = xstrdup(s->summary);
+	r->workload = xstrdup(s->workload);
+	params_copy(&r->params, &s->params);
+	r->command = command_text(ab, s);
+	r->folab_version = xstrdup(FOLAB_VERSION);
+	r->tolerance_pct = s->tolerance_pct;
+	r->aa = ab->aa;
+	for (size_t i = 0; i < s->metrics.n; i++)
+		strlist_add(&r->wanted, s->metrics.v[i]);
+	plan_trials(s->seeds, &r->trials, &r->n_trials);
+}
+
+static int run_trials(struct ab *ab, const struct scenario *s,
+		      const struct workload *w, const char *dir,
+		      struct result *r, struct err *err)
+{
+	const struct machine_ops *m = &machine_emulated;
+	struct job job = {
+		.workload = xstrdup(s->workload),
+		.passes = s->passes,
+		.fs = w->fs ? xstrdup(w->fs) : NULL,
+		.fs_bytes = w->fs_bytes ? (int64_t)w->fs_bytes(&s->params) : 0,
+	};
+	struct machine_setup setup = {
+		.arch = ab->arch,
+		.job = &job,
+		.memory = s->memory ? s->memory : w->memory_bytes(&s->params),
+		.budget = s->budget,
+		.parallel = ab->jobs,
+		.profile = !ab->no_profile,
+		.cmdline = &s->cmdline,
+		.dir = dir,
+	};
+	int rc;
+
+	params_copy(&job.params, &s->params);
+	rc = m->describe(&setup, r, err);
+	if (!rc)
+		rc = m->run(&setup, r->side, r->trials, r->n_trials, err);
+	job_free(&job);
+	return rc;
+}
+
+static int copy_to(const char *from, const char *dir, const char *name,
+		   struct err *err)
+{
+	char *to;
+	int rc;
+
+	if (!from)
+		return 0;
+	to = xasprintf("%s/%s", dir, name);
+	rc = file_copy(from, to, err);
+	free(to);
+	return rc;
+}
+
+static int write_files(const char *dir, const struct result *r,
+		       const char *text, struct err *err)
+{
+	static const char *const configs[] = { "kernel-A.config",
+					       "kernel-B.config" };
+	char *path = xasprintf("%s/report.txt", dir), *name;
+	int rc = file_write(path, text, strlen(text), err);
+
+	free(path);
+	for (int i = 0; i < 2 && !rc; i++) {
+		const struct image *im = &r->side[i];
+
+		rc = copy_to(im->config, dir, configs[i], err);
+		for (size_t k = 0; k < im->n_series && !rc; k++) {
+			name = xasprintf("series-%s.mbox", im->series[k].name);
+			rc = copy_to(im->series[k].mbox, dir, name, err);
+			free(name);
+		}
+	}
+	return rc ? rc : result_write(dir, r, err);
+}
+
+/* What the answer is, as an exit code: the first metric that has a row and a
+ * better direction decides. */
+static int answer(const struct result *r)
+{
+	for (size_t i = 0; i < r->n_trials; i++)
+		if (r->trials[i].failed)
+			return EXIT_RUN;
+	if (!r->valid)
+		return EXIT_NO;
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const struct metric *m = metric_find(r->rows[i].metric);
+
+		if (m && m->better)
+			return r->rows[i].verdict == VERDICT_SLOWER ? EXIT_NO :
+				EXIT_OK;
+	}
+	return EXIT_OK;
+}
+
+static int walk(struct ab *ab, struct result *r, struct outdir *out,
+		int *code, struct err *err)
+{
+	const struct workload *w;
+	struct scenario s = { 0 };
+	char *name = NULL, *text = NULL;
+	int rc = -1;
+
+	if (load_scenario(ab, &s, &w, err))
+		goto done;
+	name = xasprintf("%s-%s", s.name, ab->arch->name);
+	if (outdir_open(out, ab->out, name, err))
+		goto done;
+	fill_result(ab, &s, r);
+	if (build_sides(ab, r, err) ||
+	    run_trials(ab, &s, w, out->partial, r, err))
+		goto done;
+	analyse(r);
+	text = report_text(r);
+	if (write_files(out->partial, r, text, err) || intr_check(err) ||
+	    outdir_commit(out, err))
+		goto done;
+	fputs(text, stdout);
+	progress_note("result: %s", out->path);
+	*code = answer(r);
+	rc = 0;
+done:
+	free(text);
+	free(name);
+	scenario_free(&s);
+	return rc;
+}
+
+int cmd_ab(int argc, char **argv)
+{
+	struct ab ab = {
+		.scenario = "reclaim-file",
+		.spec = { "6.12", NULL },
+		.arch = arch_find("arm64"),
+	};
+	struct outdir out = { .lock.fd = -1 };
+	struct result r = { 0 };
+	struct err err = { 0 };
+	int code = EXIT_OK, rc;
+
+	rc = parse_options(&ab, argc, argv, &code, &err);
+	if (rc == 0) {
+		if (ab.aa && ab.spec[1])
+			rc = err_set(&err, EXIT_USAGE,
+				     "--aa compares kernel A with itself: leave out -B");
+		else if (ab.aa)
+			ab.spec[1] = ab.spec[0];
+		else if (!ab.spec[1])
+			ab.spec[1] = "6.12+young-batch";
+	}
+	if (rc == 0) {
+		intr_install();
+		rc = walk(&ab, &r, &out, &code, &err);
+	}
+	if (rc < 0)
+		code = cmd_fail(&err);
+	outdir_close(&out);
+	result_free(&r);
+	strlist_free(&ab.params);
+	return code;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * cmd - the subcommands, one a file and thin: parse options, call the rooms
+ * in the order of the walk.
+ */
+#ifndef FOLAB_CMD_H
+#define FOLAB_CMD_H
+
+#include <getopt.h>
+
+#include "../base/base.h"
+
+struct command {
+	const char *name;
+	/* argv[0] is the command's name.  Returns an enum exit_code. */
+	int (*run)(int argc, char **argv);
+	const char *summary;
+};
+
+int cmd_ab(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_mutants(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_build(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+
+/* "folab: text" on standard error; returns the error's exit code. */
+int cmd_fail(const struct err *err);
+/* First of all: see that file descriptors 0 to 2 are open. */
+void cmd_begin(void);
+/* Flush standard output: a full disk or a closed pipe must not look like success. */
+int cmd_finish(int code);
+/* An option that getopt_long() refused (it has said why): points to --help. */
+int cmd_usage(const char *command);
+
+#endif

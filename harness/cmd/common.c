@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+int cmd_fail(const struct err *err)
+{
+	progress_end(NULL);
+	progress_note("folab: %s", err->text);
+	return err->code;
+}
+
+void cmd_begin(void)
+{
+	int fd;
+
+	/* A closed 0, 1 or 2 would be taken by the next file that is opened. */
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+}
+
+int cmd_finish(int code)
+{
+	bool bad = ferror(stdout);	/* then errno is of long ago */
+
+	errno = 0;
+	if (fflush(stdout) || bad) {
+		fprintf(stderr, "folab: can't write standard output%s%s\n",
+			errno ? ": " : "", errno ? strerror(errno) : "");
+		return code ? code : EXIT_ENVIRONMENT;
+	}
+	return code;
+}
+
+int cmd_usage(const char *command)
+{
+	fprintf(stderr, "folab %s --help tells the options\n", command);
+	return EXIT_USAGE;
+}
