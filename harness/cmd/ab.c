@@ -60,17 +60,6 @@ static int count_option(const char *name, const char *text, int64_t *value,
 		       text);
 }
 
-static int arch_option(const char *text, const struct arch **arch,
-		       struct err *err)
-{
-	*arch = arch_find(text);
-	if (*arch)
-		return 0;
-	return err_set(err, EXIT_USAGE,
-		       "no architecture \"%s\"; there are arm64 and x86_64",
-		       text);
-}
-
 /* Returns 0 to go on, 1 when all is said (*code), -1 with err. */
 static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 			 struct err *err)
@@ -98,7 +87,7 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 				       NULL)) != -1) {
 		switch (c) {
 		case 's': ab->scenario = optarg; break;
-		case 'a': rc = arch_option(optarg, &ab->arch, err); break;
+		case 'a': rc = cmd_arch(optarg, &ab->arch, err); break;
 		case 'A': ab->spec[0] = optarg; break;
 		case 'B': ab->spec[1] = optarg; break;
 		case 'p': strlist_add(&ab->params, optarg); break;

@@ -49,17 +49,6 @@ static int number_option(const char *name, const char *text, int64_t max,
 		       name, text);
 }
 
-static int arch_option(const char *text, const struct arch **arch,
-		       struct err *err)
-{
-	*arch = arch_find(text);
-	if (*arch)
-		return 0;
-	return err_set(err, EXIT_USAGE,
-		       "no architecture \"%s\"; there are arm64 and x86_64",
-		       text);
-}
-
 static int format_option(struct check *ck, const char *text, struct err *err)
 {
 	ck->format = text;
@@ -93,7 +82,7 @@ static int parse_options(struct check *ck, int argc, char **argv, int *code,
 	while (!rc && (c = getopt_long(argc, argv, "a:k:f:o:j:qh", options,
 				       NULL)) != -1) {
 		switch (c) {
-		case 'a': rc = arch_option(optarg, &ck->arch, err); break;
+		case 'a': rc = cmd_arch(optarg, &ck->arch, err); break;
 		case 'k': ck->spec = optarg; break;
 		case OPT_DEBUG: ck->build.debug = true; break;
 		case OPT_QUICK: ck->quick = true; break;

@@ -8,7 +8,7 @@
 
 #include <getopt.h>
 
-#include "../base/base.h"
+#include "../record/record.h"
 
 struct command {
 	const char *name;
@@ -33,5 +33,7 @@ void cmd_begin(void);
 int cmd_finish(int code);
 /* An option that getopt_long() refused (it has said why): points to --help. */
 int cmd_usage(const char *command);
+/* The value of -a.  EXIT_USAGE if there is no such architecture. */
+int cmd_arch(const char *text, const struct arch **arch, struct err *err);
 
 #endif

@@ -43,3 +43,13 @@ int cmd_usage(const char *command)
 	fprintf(stderr, "folab %s --help tells the options\n", command);
 	return EXIT_USAGE;
 }
+
+int cmd_arch(const char *text, const struct arch **arch, struct err *err)
+{
+	*arch = arch_find(text);
+	if (*arch)
+		return 0;
+	return err_set(err, EXIT_USAGE,
+		       "no architecture \"%s\"; there are arm64 and x86_64",
+		       text);
+}
