@@ -108,6 +108,14 @@ static bool value_dsb_per_folio(const struct sample *s, double *value)
 	       folios_reclaimed(s, &folios) && ratio(dsb, folios, value);
 }
 
+static bool value_atomics_per_folio(const struct sample *s, double *value)
+{
+	double atomics, folios;
+
+	return counter(s, "plugin.atomics", &atomics) &&
+	       folios_reclaimed(s, &folios) && ratio(atomics, folios, value);
+}
+
 static bool value_pgscan(const struct sample *s, double *value)
 {
 	return counter(s, "memcg.pgscan", value);
@@ -150,6 +158,7 @@ static const struct {
 	{ "reclaim.sys_seconds", value_sys_seconds },
 	{ "reclaim.tlbi_per_folio", value_tlbi_per_folio },
 	{ "reclaim.dsb_per_folio", value_dsb_per_folio },
+	{ "reclaim.atomics_per_folio", value_atomics_per_folio },
 	{ "reclaim.pages", pages_reclaimed },
 	{ "reclaim.pgscan", value_pgscan },
 	{ "reclaim.pgsteal", pages_reclaimed },

@@ -41,6 +41,13 @@ static const struct metric metrics[] = {
 		.digits = 2,
 		.help = "data synchronization barriers (plugin) / folios reclaimed, counted as for reclaim.tlbi_per_folio",
 	}, {
+		.name = "reclaim.atomics_per_folio",
+		.title = "atomics per folio",
+		.unit = "instructions",
+		.better = -1,
+		.digits = 2,
+		.help = "atomic instructions (arm64 LSE and store-exclusive, x86 LOCK and XCHG; plugin) / folios reclaimed, counted as for reclaim.tlbi_per_folio",
+	}, {
 		.name = "reclaim.pages",
 		.title = "pages reclaimed",
 		.unit = "pages",

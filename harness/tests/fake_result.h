@@ -112,6 +112,7 @@ static inline void fake_sample(struct sample *s, char side, int64_t seed)
 	counters_set(c, "plugin.tlbi_range", a ? 5675 : 2980);
 	counters_set(c, "plugin.tlbi_all", 0);
 	counters_set(c, "plugin.dsb", a ? 46900 : 10800);
+	counters_set(c, "plugin.atomics", a ? 31560 : 15780);
 	counters_set(c, "time.sys_ns", all * 2);
 	s->order_pages[2] = 96;
 	s->order_pages[3] = 1056;

@@ -644,6 +644,22 @@ static void test_zero(void **state)
 	result_free(&r);
 }
 
+/* 31560 on A, half of it on B; 3156 folios in 49152 pages, 38416 reclaimed. */
+static void test_atomics(void **state)
+{
+	const struct row *row;
+	struct result r;
+
+	fake_result(&r, 5);
+	strlist_add(&r.wanted, "reclaim.atomics_per_folio");
+	analyse(&r);
+	row = row_of(&r, "reclaim.atomics_per_folio");
+	assert_float_equal(row->a, 31560 / (38416.0 * 3156 / 49152), 1e-9);
+	assert_float_equal(row->change_pct, -50, 1e-9);
+	assert_int_equal(row->verdict, VERDICT_FASTER);
+	result_free(&r);
+}
+
 /* ---- what can't be known ------------------------------------------------------ */
 
 static void drop_profile(struct trial *t)
@@ -876,6 +892,7 @@ int main(void)
 		cmocka_unit_test(test_false_positives),
 		cmocka_unit_test(test_aa),
 		cmocka_unit_test(test_zero),
+		cmocka_unit_test(test_atomics),
 		cmocka_unit_test(test_no_profile),
 		cmocka_unit_test(test_plugin_instead_of_pmu),
 		cmocka_unit_test(test_unknown_metric),
