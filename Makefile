@@ -109,14 +109,20 @@ $(B)/agent-$(1): $(GUEST_SRC:%.c=$(B)/$(1)/%.o)
 		$(B)/$(1)/harness/agent/main.o $(B)/$(1)/libguest.a \
 		-L$(B)/$(1)/sysroot/lib $$(GUEST_LIBS)
 
-$(B)/$(1)/sysroot: harness/agent/sysroot
+$(B)/$(1)/sysroot: harness/agent/sysroot harness/agent/packages.sh
 	$$(call say,SYSROOT,$(1))
 	$$(Q)harness/agent/sysroot $(3) "$$(CACHE)" $$@
+
+# For the guest as it is, with the shared libraries that it needs.
+$(B)/stress-ng-$(1): harness/agent/stress-ng harness/agent/packages.sh
+	$$(call say,FETCH,$$@)
+	$$(Q)harness/agent/stress-ng $(3) "$$(CACHE)" $$@
 endef
 $(eval $(call agent_rules,arm64,aarch64-linux-gnu,arm64))
 $(eval $(call agent_rules,x86_64,x86_64-linux-gnu,amd64))
 
 agents: $(AGENTS)
+stress-ng: $(B)/stress-ng-arm64 $(B)/stress-ng-x86_64
 
 # ---- correctness cases: a static program each, for the guest ----------------
 #
@@ -177,12 +183,12 @@ tests: $(TEST_BIN)
 JOBS	:= $(shell nproc)
 
 check: deps
-	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all agents cases tests
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all agents cases stress-ng tests
 	$(Q)harness/tests/run $(B)
 
 # With the scenarios that want 12 GiB of memory and minutes of time.
 check-full: deps
-	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all agents cases tests
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all agents cases stress-ng tests
 	$(Q)harness/tests/run --full $(B)
 
 # Small mistakes in our own series, each built and run against its case.
@@ -214,7 +220,7 @@ D := $(DESTDIR)$(PREFIX)
 
 # The agents' and kernels' compilers stay with make deps: folab compiles
 # kernels where it is installed, too.
-install: all agents cases man
+install: all agents cases stress-ng man
 	$(Q)install -d $(D)/bin $(D)/libexec/folab $(D)/share/man/man1 \
 		$(D)/share/folab/workloads
 	$(Q)install -m 755 $(B)/folab $(D)/bin/
@@ -222,7 +228,9 @@ install: all agents cases man
 	$(Q)for a in arm64 x86_64; do \
 		install -d $(D)/libexec/folab/cases-$$a && \
 		install -m 755 $(CASES:%=$(B)/cases-$$a/%) \
-			$(D)/libexec/folab/cases-$$a/ || exit; \
+			$(D)/libexec/folab/cases-$$a/ && \
+		rm -rf $(D)/libexec/folab/stress-ng-$$a && \
+		cp -RL $(B)/stress-ng-$$a $(D)/libexec/folab/ || exit; \
 	done
 	$(Q)install -m 644 $(B)/folab.1 $(D)/share/man/man1/
 	$(Q)cp -R patches $(D)/share/folab/
@@ -231,6 +239,6 @@ install: all agents cases man
 clean:
 	$(Q)rm -rf $(B)
 
-.PHONY: all agents cases cases-arm64 cases-x86_64 tests check check-full check-host mutants ab deps man install clean
+.PHONY: all agents stress-ng cases cases-arm64 cases-x86_64 tests check check-full check-host mutants ab deps man install clean
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -68,6 +68,7 @@ struct strlist {
 };
 void strlist_add(struct strlist *l, const char *s);	/* copies s */
 void strlist_addf(struct strlist *l, const char *fmt, ...) PRINTF(2, 3);
+bool strlist_has(const struct strlist *l, const char *s);
 void strlist_free(struct strlist *l);
 
 /* ---- numbers and text (text.c) ----------------------------------------- */

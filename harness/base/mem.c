@@ -79,6 +79,14 @@ void strlist_addf(struct strlist *l, const char *fmt, ...)
 	va_end(ap);
 }
 
+bool strlist_has(const struct strlist *l, const char *s)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->v[i], s))
+			return true;
+	return false;
+}
+
 void strlist_free(struct strlist *l)
 {
 	for (size_t i = 0; i < l->n; i++)

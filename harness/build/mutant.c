@@ -106,14 +106,6 @@ static void mutant_free(struct mutant_info *mi)
 	free(mi->caught_by);
 }
 
-static bool has(const struct strlist *l, const char *s)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->v[i], s))
-			return true;
-	return false;
-}
-
 int mutant_load(struct series *s, const struct strlist *behind,
 		const char *name, struct err *err)
 {
@@ -140,7 +132,7 @@ int mutant_load(struct series *s, const struct strlist *behind,
 	free(path);
 	if (!rc)
 		rc = mutant_read(&mi, name, s->texts[0], err);
-	if (!rc && !has(behind, mi.of))
+	if (!rc && !strlist_has(behind, mi.of))
 		rc = err_set(err, EXIT_USAGE,
 			     "mutant %s is one of series %s, which this kernel does not have",
 			     name, mi.of);

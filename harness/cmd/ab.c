@@ -11,6 +11,7 @@
 #include "../report/report.h"
 #include "cmd.h"
 #include "outdir.h"
+#include "selftests.h"
 
 static const char help[] =
 "usage: folab ab [OPTION...]\n"
@@ -26,6 +27,9 @@ static const char help[] =
 "      --boots=N        boots a side, each with a seed of its own\n"
 "      --reps=N         passes a boot\n"
 "  -p, --param=KEY=VALUE  a parameter of the workload; may be given repeatedly\n"
+"      --selftests[=LIST]  also run correctness cases on both kernels: quick\n"
+"                       (default), all, or names as folab check takes them,\n"
+"                       between commas\n"
 "  -o, --output=DIR     result directory (results/SCENARIO-ARCH-DATE-TIME);\n"
 "                       an earlier result in it becomes DIR.old\n"
 "  -j, --jobs=N         compilers and guests at a time\n"
@@ -33,8 +37,9 @@ static const char help[] =
 "  -q, --quiet          no progress line\n"
 "  -h, --help           this text\n"
 "\n"
-"exit: 0 done; 1 B is slower by the scenario's first metric, or the run is\n"
-"invalid; 6 a guest failed (the report says how); more in man folab\n"
+"exit: 0 done; 1 B is slower by the scenario's first metric, the run is\n"
+"invalid, or a selftest fails on B and not on A; 6 a guest failed (the report\n"
+"says how); more in man folab\n"
 "\n"
 "examples:\n"
 "  folab ab\n"
@@ -42,7 +47,7 @@ static const char help[] =
 "  folab ab -a x86_64 -B git:$HOME/linux@my-series -A git:$HOME/linux@v6.12\n";
 
 struct ab {
-	const char *scenario, *out;
+	const char *scenario, *out, *selftests;
 	const char *spec[2];
 	const struct arch *arch;
 	struct strlist params;
@@ -64,7 +69,8 @@ static int count_option(const char *name, const char *text, int64_t *value,
 static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 			 struct err *err)
 {
-	enum { OPT_AA = 256, OPT_BOOTS, OPT_REPS, OPT_NO_PROFILE };
+	enum { OPT_AA = 256, OPT_BOOTS, OPT_REPS, OPT_NO_PROFILE,
+	       OPT_SELFTESTS };
 	static const struct option options[] = {
 		{ "scenario", required_argument, NULL, 's' },
 		{ "arch", required_argument, NULL, 'a' },
@@ -74,6 +80,7 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 		{ "boots", required_argument, NULL, OPT_BOOTS },
 		{ "reps", required_argument, NULL, OPT_REPS },
 		{ "param", required_argument, NULL, 'p' },
+		{ "selftests", optional_argument, NULL, OPT_SELFTESTS },
 		{ "output", required_argument, NULL, 'o' },
 		{ "jobs", required_argument, NULL, 'j' },
 		{ "no-profile", no_argument, NULL, OPT_NO_PROFILE },
@@ -98,6 +105,7 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 		case OPT_BOOTS: rc = count_option("boots", optarg, &ab->boots, err); break;
 		case OPT_REPS: rc = count_option("reps", optarg, &ab->reps, err); break;
 		case OPT_NO_PROFILE: ab->no_profile = true; break;
+		case OPT_SELFTESTS: ab->selftests = optarg ? optarg : "quick"; break;
 		case 'h':
 			fputs(help, stdout);
 			*code = EXIT_OK;
@@ -167,6 +175,13 @@ static char *command_text(const struct ab *ab, const struct scenario *s)
 		add_option(to, "-p", ab->params.v[i]);
 	if (ab->no_profile)
 		fputs(" --no-profile", to);
+	if (ab->selftests) {
+		/* The value of an optional argument is in the same word. */
+		char *option = xasprintf("--selftests=%s", ab->selftests);
+
+		add_word(to, option);
+		free(option);
+	}
 	fclose(to);
 	return text;
 }
@@ -287,14 +302,28 @@ static int write_files(const char *dir, const struct result *r,
 	return rc ? rc : result_write(dir, r, err);
 }
 
-/* What the answer is, as an exit code: the first metric that has a row and a
- * better direction decides. */
-static int answer(const struct result *r)
+/* Does a selftest fail on B that does not on A, or end otherwise there? */
+static bool broke(const struct selftests *s)
+{
+	struct strlist names = { 0 };
+	bool any;
+
+	selftests_broken(s, &names);
+	any = names.n || (s->alike.program && s->alike.status == CASE_FAILED);
+	strlist_free(&names);
+	return any;
+}
+
+/* What the answer is, as an exit code: of the metrics, the first one that has a
+ * row and a better direction decides. */
+static int answer(const struct result *r, bool died)
 {
 	for (size_t i = 0; i < r->n_trials; i++)
 		if (r->trials[i].failed)
 			return EXIT_RUN;
-	if (!r->valid)
+	if (died)
+		return EXIT_RUN;
+	if (!r->valid || broke(&r->selftests))
 		return EXIT_NO;
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const struct metric *m = metric_find(r->rows[i].metric);
@@ -310,18 +339,22 @@ static int walk(struct ab *ab, struct result *r, struct outdir *out,
 		int *code, struct err *err)
 {
 	const struct workload *w;
+	struct selftest_plan tests = { 0 };
 	struct scenario s = { 0 };
 	char *name = NULL, *text = NULL;
 	int rc = -1;
 
-	if (load_scenario(ab, &s, &w, err))
+	if (load_scenario(ab, &s, &w, err) ||
+	    (ab->selftests && selftests_plan(&tests, ab->selftests, ab->arch,
+					     ab->spec, err)))
 		goto done;
 	name = xasprintf("%s-%s", s.name, ab->arch->name);
 	if (outdir_open(out, ab->out, name, err))
 		goto done;
 	fill_result(ab, &s, r);
 	if (build_sides(ab, r, err) ||
-	    run_trials(ab, &s, w, out->partial, r, err))
+	    run_trials(ab, &s, w, out->partial, r, err) ||
+	    selftests_run(&tests, out->partial, r, err))
 		goto done;
 	analyse(r);
 	text = report_text(r);
@@ -330,11 +363,12 @@ static int walk(struct ab *ab, struct result *r, struct outdir *out,
 		goto done;
 	fputs(text, stdout);
 	progress_note("result: %s", out->path);
-	*code = answer(r);
+	*code = answer(r, tests.died);
 	rc = 0;
 done:
 	free(text);
 	free(name);
+	selftests_plan_free(&tests);
 	scenario_free(&s);
 	return rc;
 }

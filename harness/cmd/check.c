@@ -17,9 +17,10 @@ static const char help[] =
 "\n"
 "  -a, --arch=ARCH      arm64 (default) or x86_64\n"
 "  -k, --kernel=SPEC    the kernel (6.12+young-batch); folab build --help tells\n"
-"                       what can stand here\n"
-"      --debug          build it with the debug fragment (DEBUG_VM, page table\n"
-"                       check, lockdep)\n"
+"                       what can stand here.  Given repeatedly, one after the\n"
+"                       other, and what has to be alike is compared\n"
+"      --debug          build it with the debug fragment (KASAN, DEBUG_VM, page\n"
+"                       table check, lockdep)\n"
 "      --quick          only the programs that make check runs\n"
 "      --seed=N         of the guest and of the random walk (1)\n"
 "      --boot=OPTION    one more kernel option; may be given repeatedly\n"
@@ -36,7 +37,19 @@ static const char help[] =
 "examples:\n"
 "  folab check\n"
 "  folab check -a x86_64 -k 6.12 --quick\n"
+"  folab check -k 6.12 -k 6.12+young-batch walk\n"
 "  folab check -k git:$HOME/linux@my-series young.one_young\n";
+
+/* The command: a struct check for each kernel. */
+struct checking {
+	struct strlist specs;
+	const char *out, *format;
+	int64_t jobs;
+	struct check options;	/* of all of them */
+	struct check *checks;
+	struct case_run alike;	/* if there are several */
+	FILE *to;		/* KTAP as it comes, or NULL */
+};
 
 /* ---- options -------------------------------------------------------------- */
 
@@ -49,17 +62,25 @@ static int number_option(const char *name, const char *text, int64_t max,
 		       name, text);
 }
 
-static int format_option(struct check *ck, const char *text, struct err *err)
+static int format_option(struct checking *cmd, const char *text, struct err *err)
 {
-	ck->format = text;
+	cmd->format = text;
 	if (!strcmp(text, "ktap") || !strcmp(text, "junit"))
 		return 0;
 	return err_set(err, EXIT_USAGE,
 		       "no format \"%s\"; there are ktap and junit", text);
 }
 
+static int kernel_option(struct checking *cmd, const char *spec, struct err *err)
+{
+	if (strlist_has(&cmd->specs, spec))
+		return err_set(err, EXIT_USAGE, "-k %s is given twice", spec);
+	strlist_add(&cmd->specs, spec);
+	return 0;
+}
+
 /* Returns 0 to go on, 1 when all is said (*code), -1 with err. */
-static int parse_options(struct check *ck, int argc, char **argv, int *code,
+static int parse_options(struct checking *cmd, int argc, char **argv, int *code,
 			 struct err *err)
 {
 	enum { OPT_DEBUG = 256, OPT_QUICK, OPT_SEED, OPT_BOOT };
@@ -77,13 +98,14 @@ static int parse_options(struct check *ck, int argc, char **argv, int *code,
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
+	struct check *ck = &cmd->options;
 	int c, rc = 0;
 
 	while (!rc && (c = getopt_long(argc, argv, "a:k:f:o:j:qh", options,
 				       NULL)) != -1) {
 		switch (c) {
 		case 'a': rc = cmd_arch(optarg, &ck->arch, err); break;
-		case 'k': ck->spec = optarg; break;
+		case 'k': rc = kernel_option(cmd, optarg, err); break;
 		case OPT_DEBUG: ck->build.debug = true; break;
 		case OPT_QUICK: ck->quick = true; break;
 		case OPT_SEED:
@@ -91,10 +113,10 @@ static int parse_options(struct check *ck, int argc, char **argv, int *code,
 					   &ck->seed, err);
 			break;
 		case OPT_BOOT: strlist_add(&ck->boot, optarg); break;
-		case 'f': rc = format_option(ck, optarg, err); break;
-		case 'o': ck->out = optarg; break;
+		case 'f': rc = format_option(cmd, optarg, err); break;
+		case 'o': cmd->out = optarg; break;
 		case 'j':
-			rc = number_option("jobs", optarg, 4096, &ck->jobs,
+			rc = number_option("jobs", optarg, 4096, &cmd->jobs,
 					   err);
 			break;
 		case 'q': progress_quiet(true); break;
@@ -107,41 +129,92 @@ static int parse_options(struct check *ck, int argc, char **argv, int *code,
 			return 1;
 		}
 	}
-	ck->build.jobs = (int)ck->jobs;
+	ck->build.jobs = (int)cmd->jobs;
+	if (!cmd->specs.n)
+		strlist_add(&cmd->specs, "6.12+young-batch");
 	return rc;
 }
 
-/* ---- the walk ------------------------------------------------------------------ */
+/* ---- all kernels -------------------------------------------------------------- */
 
-static int answer(const struct check *ck)
+static int plan(struct checking *cmd, int argc, char **argv, struct err *err)
 {
-	size_t failed = 0, skipped = 0;
+	size_t n = cmd->specs.n;
 
-	for (size_t i = 0; i < ck->n_runs; i++) {
-		failed += ck->runs[i].status == CASE_FAILED;
-		skipped += ck->runs[i].status == CASE_SKIPPED;
+	cmd->checks = xcalloc(n, sizeof(*cmd->checks));
+	for (size_t i = 0; i < n; i++) {
+		struct check *ck = &cmd->checks[i];
+
+		*ck = cmd->options;
+		ck->boot = (struct strlist){ 0 };
+		for (size_t k = 0; k < cmd->options.boot.n; k++)
+			strlist_add(&ck->boot, cmd->options.boot.v[k]);
+		ck->spec = cmd->specs.v[i];
+		ck->label = n > 1 ? ck->spec : NULL;
+		ck->before = i ? cmd->checks[i - 1].before +
+			cmd->checks[i - 1].n_items : 0;
+		if (build_check_spec(ck->spec, ck->arch, err) ||
+		    check_plan(ck, argc, argv, err))
+			return -1;
 	}
-	if (ck->died)
+	return 0;
+}
+
+static size_t planned(const struct checking *cmd)
+{
+	const struct check *last = &cmd->checks[cmd->specs.n - 1];
+
+	return last->before + last->n_items + (cmd->specs.n > 1);
+}
+
+static int answer(const struct checking *cmd)
+{
+	size_t failed = cmd->alike.status == CASE_FAILED, skipped = 0, ran = 0;
+	bool died = false;
+
+	for (size_t k = 0; k < cmd->specs.n; k++) {
+		const struct check *ck = &cmd->checks[k];
+
+		for (size_t i = 0; i < ck->n_runs; i++) {
+			failed += ck->runs[i].status == CASE_FAILED;
+			skipped += ck->runs[i].status == CASE_SKIPPED;
+		}
+		ran += ck->n_runs;
+		died |= ck->died;
+	}
+	if (died)
 		return EXIT_RUN;
 	if (failed)
 		return EXIT_NO;
-	return skipped == ck->n_runs ? EXIT_SKIPPED : EXIT_OK;
+	return skipped == ran ? EXIT_SKIPPED : EXIT_OK;
 }
 
-static void print_ktap(const struct check *ck, FILE *to)
+static void print_ktap(const struct checking *cmd, FILE *to)
 {
-	ktap_begin(to, ck->n_items);
-	for (size_t i = 0; i < ck->n_runs; i++)
-		ktap_replay(to, &ck->runs[i], i + 1);
+	ktap_begin(to, planned(cmd));
+	for (size_t k = 0; k < cmd->specs.n; k++) {
+		const struct check *ck = &cmd->checks[k];
+
+		for (size_t i = 0; i < ck->n_runs; i++)
+			ktap_replay(to, &ck->runs[i], ck->before + i + 1);
+	}
+	if (cmd->specs.n > 1)
+		ktap_replay(to, &cmd->alike, planned(cmd));
 }
 
-static void print_junit(const struct check *ck, FILE *to)
+static void print_junit(const struct checking *cmd, FILE *to)
 {
-	junit_print(to, ck->runs, ck->n_runs);
+	junit_begin(to);
+	for (size_t k = 0; k < cmd->specs.n; k++)
+		junit_suites(to, cmd->checks[k].runs, cmd->checks[k].n_runs);
+	if (cmd->specs.n > 1)
+		junit_suites(to, &cmd->alike, 1);
+	junit_end(to);
 }
 
-static int write_one(const struct check *ck, const char *dir, const char *name,
-		     void (*print)(const struct check *ck, FILE *to),
+static int write_one(const struct checking *cmd, const char *dir,
+		     const char *name,
+		     void (*print)(const struct checking *cmd, FILE *to),
 		     struct err *err)
 {
 	char *path = xasprintf("%s/%s", dir, name), *text = NULL;
@@ -151,7 +224,7 @@ static int write_one(const struct check *ck, const char *dir, const char *name,
 
 	if (!f)
 		abort();	/* out of memory */
-	print(ck, f);
+	print(cmd, f);
 	fclose(f);
 	rc = file_write(path, text, len, err);
 	free(path);
@@ -160,32 +233,57 @@ static int write_one(const struct check *ck, const char *dir, const char *name,
 }
 
 /* Both forms, for DIR, whichever was asked for on standard output. */
-static int write_output(const struct check *ck, const char *dir,
+static int write_output(const struct checking *cmd, const char *dir,
 			struct err *err)
 {
-	return write_one(ck, dir, "check.ktap", print_ktap, err) ||
-	       write_one(ck, dir, "check.xml", print_junit, err) ? -1 : 0;
+	return write_one(cmd, dir, "check.ktap", print_ktap, err) ||
+	       write_one(cmd, dir, "check.xml", print_junit, err) ? -1 : 0;
 }
 
-static int run_all(struct check *ck, struct outdir *out, struct err *err)
+/* Its consoles are guest-N; with several kernels guest-kernel-1-N and so on. */
+static int run_kernel(struct checking *cmd, size_t i, const char *dir,
+		      struct err *err)
 {
+	char *prefix = cmd->specs.n == 1 ? xstrdup("guest") :
+		xasprintf("guest-kernel-%zu", i + 1);
+	int rc;
+
+	cmd->checks[i].to = cmd->to;
+	rc = check_run(&cmd->checks[i], dir, prefix, err);
+	free(prefix);
+	return rc;
+}
+
+/* All builds come first: one that fails does so before hours of cases. */
+static int run_all(struct checking *cmd, struct outdir *out, struct err *err)
+{
+	size_t n = cmd->specs.n;
 	const char *dir;
 
-	if (build_check_spec(ck->spec, ck->arch, err) ||
-	    (ck->out && outdir_open(out, ck->out, "check", err)))
+	if (cmd->out && outdir_open(out, cmd->out, "check", err))
 		return -1;
-	dir = ck->out ? out->partial : NULL;
-	if (build_kernel(ck->spec, ck->arch, &ck->build, &ck->image, err))
-		return -1;
-	if (!strcmp(ck->format, "ktap")) {
-		ck->to = stdout;
+	dir = cmd->out ? out->partial : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (build_kernel(cmd->specs.v[i], cmd->checks[i].arch,
+				 &cmd->checks[i].build, &cmd->checks[i].image,
+				 err))
+			return -1;
+	if (!strcmp(cmd->format, "ktap")) {
+		cmd->to = stdout;
 		setvbuf(stdout, NULL, _IOLBF, 0);
+		ktap_begin(cmd->to, planned(cmd));
 	}
-	if (check_run(ck, dir, err))
-		return -1;
-	if (!ck->to)
-		print_junit(ck, stdout);
-	if (ck->out && (write_output(ck, dir, err) || outdir_commit(out, err)))
+	for (size_t i = 0; i < n; i++)
+		if (run_kernel(cmd, i, dir, err))
+			return -1;
+	if (n > 1) {
+		check_alike(cmd->checks, n, &cmd->alike);
+		if (cmd->to)
+			ktap_replay(cmd->to, &cmd->alike, planned(cmd));
+	}
+	if (!cmd->to)
+		print_junit(cmd, stdout);
+	if (cmd->out && (write_output(cmd, dir, err) || outdir_commit(out, err)))
 		return -1;
 	return 0;
 }
@@ -203,30 +301,38 @@ void check_free(struct check *ck)
 	image_free(&ck->image);
 }
 
+static void free_all(struct checking *cmd)
+{
+	for (size_t i = 0; cmd->checks && i < cmd->specs.n; i++)
+		check_free(&cmd->checks[i]);
+	free(cmd->checks);
+	check_free(&cmd->options);
+	case_run_free(&cmd->alike);
+	strlist_free(&cmd->specs);
+}
+
 int cmd_check(int argc, char **argv)
 {
-	struct check ck = {
-		.spec = "6.12+young-batch",
+	struct checking cmd = {
 		.format = "ktap",
-		.arch = arch_find("arm64"),
-		.seed = 1,
+		.options = { .arch = arch_find("arm64"), .seed = 1 },
 	};
 	struct outdir out = { .lock.fd = -1 };
 	struct err err = { 0 };
 	int code = EXIT_OK, rc;
 
-	rc = parse_options(&ck, argc, argv, &code, &err);
+	rc = parse_options(&cmd, argc, argv, &code, &err);
 	if (rc == 0) {
 		intr_install();
-		rc = check_plan(&ck, argc - optind, argv + optind, &err);
+		rc = plan(&cmd, argc - optind, argv + optind, &err);
 		if (!rc)
-			rc = run_all(&ck, &out, &err);
+			rc = run_all(&cmd, &out, &err);
 		if (!rc)
-			code = answer(&ck);
+			code = answer(&cmd);
 	}
 	if (rc < 0)
 		code = cmd_fail(&err);
 	outdir_close(&out);
-	check_free(&ck);
+	free_all(&cmd);
 	return code;
 }

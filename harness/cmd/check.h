@@ -15,14 +15,17 @@ struct item {
 	struct strlist args;
 };
 
+/* One kernel, and what its cases said.  Zeroed, then options and image. */
 struct check {
 	/* options */
-	const char *spec, *out, *format;
+	const char *spec;
 	const struct arch *arch;
 	struct build_options build;
 	struct strlist boot;
-	int64_t seed, jobs;
+	int64_t seed;
 	bool quick;
+	const char *label;	/* in front of programs' names; NULL: none */
+	size_t before;		/* results told of other kernels */
 	/* what there is to do */
 	struct case_program *programs;
 	size_t n_programs;
@@ -30,7 +33,7 @@ struct check {
 	size_t n_items;
 	struct image image;
 	/* what came of it */
-	FILE *to;		/* NULL: not streamed */
+	FILE *to;		/* streamed to; NULL: nowhere */
 	struct case_run *runs;	/* one for each item that began */
 	size_t n_runs;
 	double begun;
@@ -43,9 +46,17 @@ int check_plan(struct check *ck, int argc, char **argv, struct err *err);
 
 /*
  * check_guest.c: run the items, those that fit together in one guest, and say
- * to ->to what comes in.  @dir: where consoles are kept, or NULL.
+ * to ->to what comes in (the version line and the plan are the caller's).
+ * @dir: where consoles are kept, as @prefix-N, or NULL.
  */
-int check_run(struct check *ck, const char *dir, struct err *err);
+int check_run(struct check *ck, const char *dir, const char *prefix,
+	      struct err *err);
+/*
+ * check_alike.c: what cases said with case_same(), of @n kernels: one run, with
+ * a test for each name, that fails where a kernel said something else, or
+ * nothing.  Skipped if no case said anything.
+ */
+void check_alike(const struct check *ck, size_t n, struct case_run *r);
 void check_free(struct check *ck);
 /* Are these of one guest?  As strcmp(3). */
 int check_same_guest(const struct item *a, const struct item *b);

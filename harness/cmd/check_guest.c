@@ -21,6 +21,13 @@
 #define BOOT_BUDGET	120
 #define WALL_PER_SECOND	8
 #define HUGE_PAGES	"hugepages=8"	/* of the architecture's 2M */
+/*
+ * What the debug config costs: instructions for everything that is checked, and
+ * memory for KASAN's shadow, stacks of page_owner, page table check.
+ * folab.slow= stretches the limits of single cases (workloads/cases/lib).
+ */
+#define DEBUG_SLOWER	8
+#define DEBUG_MEMORY(bytes)	((bytes) / 2 * 3)
 
 /* ---- what comes in ------------------------------------------------------------ */
 
@@ -35,8 +42,12 @@ static struct case_run *begin_run(struct check *ck)
 {
 	const struct item *it = &ck->items[ck->n_runs];
 	struct case_run *r = &ck->runs[ck->n_runs++];
+	char *name = ck->label ?
+		xasprintf("%s:%s", ck->label, it->program->name) :
+		xstrdup(it->program->name);
 
-	case_run_init(r, it->program->name, it->boot);
+	case_run_init(r, name, it->boot);
+	free(name);
 	ck->begun = now_seconds();
 	return r;
 }
@@ -54,7 +65,7 @@ static void show_end(struct check *ck, size_t shown)
 	/* Those of a program without a plan were not shown yet. */
 	for (size_t i = 0; i < r->notes.n && r->planned < 0; i++)
 		ktap_note(ck->to, false, r->notes.v[i]);
-	ktap_run(ck->to, r, ck->n_runs);
+	ktap_run(ck->to, r, ck->before + ck->n_runs);
 }
 
 static void take_line(struct check *ck, struct case_run *r, const char *line)
@@ -141,7 +152,7 @@ static size_t end_of_group(const struct check *ck, size_t first)
 static int64_t fill_job(const struct check *ck, size_t first, size_t end,
 			struct job *job)
 {
-	int64_t seconds = 0;
+	int64_t seconds = 0, slower = ck->build.debug ? DEBUG_SLOWER : 1;
 
 	job->fs = xstrdup("xfs");
 	job->fs_bytes = ck->items[first].program->scratch;
@@ -150,22 +161,38 @@ static int64_t fill_job(const struct check *ck, size_t first, size_t end,
 	for (size_t i = first; i < end; i++) {
 		const struct item *it = &ck->items[i];
 		struct job_case *c = job_add_case(job, it->program->name,
-						  it->program->seconds);
+						  it->program->seconds * slower);
 
-		seconds += it->program->seconds;
+		seconds += c->seconds;
 		for (size_t k = 0; k < it->args.n; k++)
 			strlist_add(&c->args, it->args.v[k]);
+		for (size_t k = 0; k < it->program->needs.n; k++)
+			job_add_extra(job, it->program->needs.v[k]);
 	}
-	return BOOT_BUDGET + seconds * WALL_PER_SECOND;
+	return BOOT_BUDGET * slower + seconds * WALL_PER_SECOND;
 }
 
-static int run_guest(struct check *ck, const char *dir, size_t first,
+static void fill_cmdline(const struct check *ck, const struct item *it,
+			 struct strlist *cmdline)
+{
+	strlist_add(cmdline, HUGE_PAGES);
+	if (ck->build.debug) {
+		strlist_add(cmdline, "page_owner=on");
+		strlist_addf(cmdline, "folab.slow=%d", DEBUG_SLOWER);
+	}
+	if (it->boot[0])
+		strlist_add(cmdline, it->boot);
+	for (size_t i = 0; i < ck->boot.n; i++)
+		strlist_add(cmdline, ck->boot.v[i]);
+}
+
+/* @consoles: where, or NULL. */
+static int run_guest(struct check *ck, const char *consoles, size_t first,
 		     size_t end, struct trial *t, struct err *err)
 {
 	const struct item *it = &ck->items[first];
 	struct image images[2] = { ck->image, ck->image };
 	struct strlist cmdline = { 0 };
-	char *consoles = NULL;
 	struct job job = { 0 };
 	struct machine_setup setup = {
 		.arch = ck->arch,
@@ -175,23 +202,17 @@ static int run_guest(struct check *ck, const char *dir, size_t first,
 		.cpus = it->program->cpus ? (int)it->program->cpus :
 			GUEST_CPUS,
 		.parallel = 1,
+		.dir = consoles,
 		.cmdline = &cmdline,
 		.hear = hear,
 		.hear_arg = ck,
 	};
 	int rc;
 
+	if (ck->build.debug)
+		setup.memory = DEBUG_MEMORY(setup.memory);
 	setup.budget = fill_job(ck, first, end, &job);
-	strlist_add(&cmdline, HUGE_PAGES);
-	if (it->boot[0])
-		strlist_add(&cmdline, it->boot);
-	for (size_t i = 0; i < ck->boot.n; i++)
-		strlist_add(&cmdline, ck->boot.v[i]);
-	if (dir) {
-		consoles = xasprintf("%s/guest-%d", dir, ck->guests);
-		setup.dir = consoles;
-	}
-	ck->guests++;
+	fill_cmdline(ck, it, &cmdline);
 	if (ck->to) {
 		char *text = xasprintf("guest: %zu MiB, %d processors%s%s, at most %" PRId64
 				       " s of wall time for %zu programs",
@@ -203,20 +224,21 @@ static int run_guest(struct check *ck, const char *dir, size_t first,
 		free(text);
 	}
 	rc = machine_emulated.run(&setup, images, t, 1, err);
-	free(consoles);
 	strlist_free(&cmdline);
 	job_free(&job);
 	return rc;
 }
 
 /* What comes behind a program that took its guest along gets another guest. */
-static int run_group(struct check *ck, const char *dir, size_t end,
+static int run_group(struct check *ck, const char *prefix, size_t end,
 		     struct err *err)
 {
 	while (ck->n_runs < end) {
 		size_t first = ck->n_runs;
 		struct trial t = { .side = 'A', .seed = ck->seed };
-		int rc = run_guest(ck, dir, first, end, &t, err);
+		char *consoles = prefix ?
+			xasprintf("%s-%d", prefix, ck->guests++) : NULL;
+		int rc = run_guest(ck, consoles, first, end, &t, err);
 		bool none = ck->n_runs == first;
 
 		if (!rc && t.failed)
@@ -225,6 +247,7 @@ static int run_group(struct check *ck, const char *dir, size_t end,
 		while (!rc && t.failed && none && ck->n_runs < end)
 			lose(ck, &t);
 		trial_free(&t);
+		free(consoles);
 		if (rc)
 			return -1;
 	}
@@ -237,7 +260,6 @@ static void show_head(struct check *ck)
 
 	if (!ck->to)
 		return;
-	ktap_begin(ck->to, ck->n_items);
 	text = xasprintf("folab " FOLAB_VERSION ": %s%s (%s), %s, seed %" PRId64,
 			 ck->spec, ck->build.debug ? " --debug" : "",
 			 ck->image.release ? ck->image.release : "release not known",
@@ -246,12 +268,16 @@ static void show_head(struct check *ck)
 	free(text);
 }
 
-int check_run(struct check *ck, const char *dir, struct err *err)
+int check_run(struct check *ck, const char *dir, const char *prefix,
+	      struct err *err)
 {
+	char *path = dir ? xasprintf("%s/%s", dir, prefix) : NULL;
+	int rc = 0;
+
 	ck->runs = xcalloc(ck->n_items, sizeof(*ck->runs));
 	show_head(ck);
-	while (ck->n_runs < ck->n_items)
-		if (run_group(ck, dir, end_of_group(ck, ck->n_runs), err))
-			return -1;
-	return 0;
+	while (ck->n_runs < ck->n_items && !rc)
+		rc = run_group(ck, path, end_of_group(ck, ck->n_runs), err);
+	free(path);
+	return rc;
 }

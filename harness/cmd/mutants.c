@@ -228,7 +228,7 @@ static int run_cases(struct mutants *m, const struct task *t,
 	if (!rc)
 		rc = build_kernel(spec, t->arch, &ck->build, &ck->image, err);
 	if (!rc)
-		rc = check_run(ck, NULL, err);
+		rc = check_run(ck, NULL, NULL, err);
 	free(spec);
 	return rc;
 }

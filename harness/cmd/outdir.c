@@ -18,6 +18,7 @@ static bool is_our_name(const char *name)
 		"result.json", "report.txt", "profile-A.json",
 		"profile-B.json", "kernel-A.config", "kernel-B.config",
 		"check.ktap", "check.xml", "kernel.config",
+		"selftests-A.ktap", "selftests-B.ktap",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -1,20 +1,84 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../report/report.h"
 #include "cmd.h"
 
+#define CHECK_MAX	(256u << 20)	/* bytes of what folab check kept */
+
 static const char help[] =
-"usage: folab report DIR [--format=text|json]\n"
+"usage: folab report DIR [--format=text|json|ktap|junit]\n"
 "\n"
 "Print the report of the run in DIR.  The text is the same, byte for byte,\n"
 "as DIR/report.txt.\n"
 "\n"
 "  -f, --format=FORMAT  text (default): at most 40 lines of 75 columns for a\n"
-"                       posting; json: what result.json holds\n"
+"                       posting; json: what result.json holds; ktap, junit: a\n"
+"                       test for validity, decisions and each metric, and the\n"
+"                       selftests if they ran\n"
 "  -h, --help           this text\n"
 "\n"
-"example: folab report results/reference/reclaim-file-arm64\n";
+"DIR may also be what folab check -o has written: ktap (default there), junit.\n"
+"\n"
+"examples:\n"
+"  folab report results/reference/reclaim-file-arm64\n"
+"  folab report DIR -f junit > folab.xml\n";
+
+/* What folab check kept in @dir for @format; NULL: it keeps none such. */
+static char *check_file(const char *dir, const char *format)
+{
+	if (!strcmp(format, "ktap"))
+		return xasprintf("%s/check.ktap", dir);
+	if (!strcmp(format, "junit"))
+		return xasprintf("%s/check.xml", dir);
+	return NULL;
+}
+
+static bool is_check(const char *dir)
+{
+	char *result = xasprintf("%s/result.json", dir);
+	char *ktap = check_file(dir, "ktap");
+	bool is = !file_exists(result) && file_exists(ktap);
+
+	free(ktap);
+	free(result);
+	return is;
+}
+
+/* @format NULL: the default. */
+static int print_check(const char *dir, const char *format, struct err *err)
+{
+	char *path = check_file(dir, format ? format : "ktap"), *text;
+	size_t len;
+	int rc;
+
+	if (!path)
+		return err_set(err, EXIT_USAGE,
+			       "%s is of folab check, which has no format %s; there are ktap and junit",
+			       dir, format);
+	rc = file_read(path, CHECK_MAX, &text, &len, err);
+	free(path);
+	if (rc)
+		return -1;
+	fwrite(text, 1, len, stdout);
+	free(text);
+	return 0;
+}
+
+static int print_result(const char *dir, const char *format, struct err *err)
+{
+	struct result r;
+	char *text;
+
+	if (result_read(dir, &r, err))
+		return -1;
+	text = report_format(format ? format : "text")(&r);
+	fputs(text, stdout);
+	free(text);
+	result_free(&r);
+	return 0;
+}
 
 int cmd_report(int argc, char **argv)
 {
@@ -23,20 +87,18 @@ int cmd_report(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
-	report_fn format = report_format("text");
+	const char *format = NULL, *dir;
 	struct err err = { 0 };
-	struct result r;
-	char *text;
-	int c;
+	int c, rc;
 
 	while ((c = getopt_long(argc, argv, "f:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'f':
-			format = report_format(optarg);
-			if (!format) {
+			format = optarg;
+			if (!report_format(format)) {
 				err_set(&err, EXIT_USAGE,
-					"no format \"%s\"; there are text and json",
-					optarg);
+					"no format \"%s\"; there are text, json, ktap and junit",
+					format);
 				return cmd_fail(&err);
 			}
 			break;
@@ -51,11 +113,8 @@ int cmd_report(int argc, char **argv)
 		err_set(&err, EXIT_USAGE, "folab report takes one DIR");
 		return cmd_fail(&err);
 	}
-	if (result_read(argv[optind], &r, &err))
-		return cmd_fail(&err);
-	text = format(&r);
-	fputs(text, stdout);
-	free(text);
-	result_free(&r);
-	return EXIT_OK;
+	dir = argv[optind];
+	rc = is_check(dir) ? print_check(dir, format, &err) :
+		print_result(dir, format, &err);
+	return rc ? cmd_fail(&err) : EXIT_OK;
 }

@@ -109,11 +109,29 @@ static void unprepare(struct prepared *p)
 	run_dir_remove(&p->dir);
 }
 
+/* Where the job's extras are built; one that is not is left out. */
+static void find_trees(const struct machine_setup *setup,
+		       struct strlist *trees)
+{
+	for (size_t i = 0; i < setup->job->extras.n; i++) {
+		char *name = xasprintf("%s-%s", setup->job->extras.v[i],
+				       setup->arch->name), *path;
+		struct err ignored = { 0 };
+
+		if (!machine_built_path(name, &path, &ignored)) {
+			strlist_add(trees, path);
+			free(path);
+		}
+		free(name);
+	}
+}
+
 static int prepare(const struct machine_setup *setup, struct prepared *p,
 		   struct err *err)
 {
 	char *name = xasprintf("agent-%s", setup->arch->name);
 	char *agent = NULL, *runs = NULL, *cases = NULL;
+	struct strlist trees = { 0 };
 	int rc = -1;
 
 	if (machine_built_path(name, &agent, err) ||
@@ -130,8 +148,11 @@ static int prepare(const struct machine_setup *setup, struct prepared *p,
 	}
 	p->cmdline = kernel_cmdline(setup);
 	p->initramfs = xasprintf("%s/initramfs.cpio", p->dir.path);
-	rc = initramfs_make(p->initramfs, agent, setup->job, runs, cases, err);
+	find_trees(setup, &trees);
+	rc = initramfs_make(p->initramfs, agent, setup->job, runs, cases,
+			    &trees, err);
 out:
+	strlist_free(&trees);
 	free(cases);
 	free(runs);
 	free(agent);

@@ -8,6 +8,7 @@
  */
 #include <archive.h>
 #include <archive_entry.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,6 +27,7 @@ struct cpio {
 	struct archive *a;
 	const char *path;
 	int64_t ino;
+	struct strlist dirs;	/* that are in it */
 };
 
 static int failed(struct cpio *c, struct err *err)
@@ -122,15 +124,75 @@ static int add_cases(struct cpio *c, const struct job *job, const char *dir,
 	return 0;
 }
 
+/* What two trees share, or a tree and ourselves, is there once. */
+static int add_dir(struct cpio *c, const char *name, struct err *err)
+{
+	for (size_t i = 0; i < c->dirs.n; i++)
+		if (!strcmp(c->dirs.v[i], name))
+			return 0;
+	strlist_add(&c->dirs, name);
+	return add(c, name, S_IFDIR | 0755, 0, NULL, 0, err);
+}
+
+static int add_tree(struct cpio *c, const char *from, const char *to,
+		    struct err *err);
+
+/* A regular file, or a directory with all below; anything else is refused. */
+static int add_entry(struct cpio *c, const char *from, const char *to,
+		     struct err *err)
+{
+	struct stat st;
+
+	if (lstat(from, &st))
+		return err_sys(err, EXIT_ENVIRONMENT, errno, "can't read %s",
+			       from);
+	if (S_ISREG(st.st_mode))
+		return add_file(c, to, st.st_mode & 0100 ? 0755 : 0644, from,
+				AGENT_MAX, err);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, EXIT_ENVIRONMENT,
+			       "%s is neither file nor directory", from);
+	return add_dir(c, to, err) || add_tree(c, from, to, err) ? -1 : 0;
+}
+
+/* Everything below directory @from, as @to/... ("": at the top), by name. */
+static int add_tree(struct cpio *c, const char *from, const char *to,
+		    struct err *err)
+{
+	struct dirent **list;
+	int n = scandir(from, &list, NULL, alphasort), rc = 0;
+
+	if (n < 0)
+		return err_sys(err, EXIT_ENVIRONMENT, errno, "can't read %s",
+			       from);
+	for (int i = 0; i < n; i++) {
+		const char *name = list[i]->d_name;
+
+		if (!rc && strcmp(name, ".") && strcmp(name, "..")) {
+			char *below = xasprintf("%s/%s", from, name);
+			char *path = xasprintf("%s%s%s", to, *to ? "/" : "",
+					       name);
+
+			rc = add_entry(c, below, path, err);
+			free(path);
+			free(below);
+		}
+		free(list[i]);
+	}
+	free(list);
+	return rc;
+}
+
 static int fill(struct cpio *c, const char *agent, const struct job *job,
-		const char *runs, const char *cases, struct err *err)
+		const char *runs, const char *cases,
+		const struct strlist *trees, struct err *err)
 {
 	static const char *const dirs[] = {
 		"dev", "mnt", "proc", "run", "sys", "tmp",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
-		if (add(c, dirs[i], S_IFDIR | 0755, 0, NULL, 0, err))
+		if (add_dir(c, dirs[i], err))
 			return -1;
 	/* The kernel opens it as init's standard files before devtmpfs is there. */
 	if (add(c, "dev/console", S_IFCHR | 0600, makedev(5, 1), NULL, 0, err) ||
@@ -139,11 +201,15 @@ static int fill(struct cpio *c, const char *agent, const struct job *job,
 		return -1;
 	if (cases && add_cases(c, job, cases, err))
 		return -1;
+	for (size_t i = 0; trees && i < trees->n; i++)
+		if (add_tree(c, trees->v[i], "", err))
+			return -1;
 	return runs ? add_file(c, "fs.img.runs", 0444, runs, RUNS_MAX, err) : 0;
 }
 
 int initramfs_make(const char *path, const char *agent, const struct job *job,
-		   const char *runs, const char *cases, struct err *err)
+		   const char *runs, const char *cases,
+		   const struct strlist *trees, struct err *err)
 {
 	struct cpio c = { .a = archive_write_new(), .path = path };
 	int rc = -1;
@@ -154,7 +220,7 @@ int initramfs_make(const char *path, const char *agent, const struct job *job,
 	    archive_write_add_filter_none(c.a) != ARCHIVE_OK ||
 	    archive_write_open_filename(c.a, path) != ARCHIVE_OK)
 		failed(&c, err);
-	else if (!fill(&c, agent, job, runs, cases, err)) {
+	else if (!fill(&c, agent, job, runs, cases, trees, err)) {
 		/* A full disk may show up only here. */
 		if (archive_write_close(c.a) == ARCHIVE_OK)
 			rc = 0;
@@ -162,6 +228,7 @@ int initramfs_make(const char *path, const char *agent, const struct job *job,
 			failed(&c, err);
 	}
 	archive_write_free(c.a);
+	strlist_free(&c.dirs);
 	return rc;
 }
 

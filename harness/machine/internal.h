@@ -115,12 +115,13 @@ int scratch_make(const struct job *job, const char *dir, const char *path,
 /*
  * A newc archive at @path: the agent as /init, /job.json, /fs.img.runs
  * (@runs, NULL: none), the programs of the job's cases as /cases/PROGRAM (from
- * directory @cases, NULL: no cases), mount points.  The same input gives the same bytes.
+ * directory @cases, NULL: no cases), everything in the directories @trees,
+ * mount points.  The same input gives the same bytes.
  * On an error a part may be left at @path: it goes with the run_dir.
  */
 int initramfs_make(const char *path, const char *agent, const struct job *job,
-		   const char *runs, const char *cases, struct err *err);
-
+		   const char *runs, const char *cases,
+		   const struct strlist *trees, struct err *err);
 
 /* A directory in the cache that lives as long as we do. */
 struct run_dir {

@@ -79,6 +79,8 @@ static int take_word(struct case_program *p, char *word, struct err *err)
 		p->quick = true;
 	} else if (!strcmp(word, "hidden")) {
 		p->hidden = true;
+	} else if (str_starts(word, "needs=") && job_case_name(word + 6)) {
+		strlist_add(&p->needs, word + 6);
 	} else if (str_starts(word, "boot=")) {
 		for (char *c = word; *c; c++)
 			if (*c == ',')
@@ -178,6 +180,7 @@ void case_programs_free(struct case_program *list, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		free(list[i].name);
 		free(list[i].summary);
+		strlist_free(&list[i].needs);
 		strlist_free(&list[i].boots);
 	}
 	free(list);

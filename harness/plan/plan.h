@@ -44,6 +44,7 @@ struct case_program {
 	/* What its guest must have; 0: the usual. */
 	uint64_t memory, scratch;	/* bytes */
 	int64_t cpus;
+	struct strlist needs;	/* trees of files of its guest: "stress-ng" */
 	struct strlist boots;	/* kernel options; run it once with each */
 };
 /* All in @dir, by name. */

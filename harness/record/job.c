@@ -14,6 +14,7 @@ void job_free(struct job *j)
 		strlist_free(&j->cases[i].args);
 	}
 	free(j->cases);
+	strlist_free(&j->extras);
 	memset(j, 0, sizeof(*j));
 }
 
@@ -36,6 +37,14 @@ struct job_case *job_add_case(struct job *j, const char *program,
 	*c = (struct job_case){ .program = xstrdup(program),
 				.seconds = seconds };
 	return c;
+}
+
+void job_add_extra(struct job *j, const char *name)
+{
+	for (size_t i = 0; i < j->extras.n; i++)
+		if (!strcmp(j->extras.v[i], name))
+			return;
+	strlist_add(&j->extras, name);
 }
 
 static json_t *cases_to_json(const struct job *j)

@@ -194,12 +194,18 @@ struct job {
 	int64_t fs_bytes;	/* size of the scratch file system's device */
 	struct job_case *cases;
 	size_t n_cases;
+	/*
+	 * Trees of files that the guest gets as well ("stress-ng"), where they
+	 * are built.  Not in the JSON: who runs such a file sees if it is there.
+	 */
+	struct strlist extras;
 };
 void job_free(struct job *j);
 /* A name that may stand in /cases: letters, digits, "-" and "_". */
 bool job_case_name(const char *name);
 struct job_case *job_add_case(struct job *j, const char *program,
 			      int64_t seconds);
+void job_add_extra(struct job *j, const char *name);	/* once, if given twice */
 json_t *job_to_json(const struct job *j);
 /* @specs_of: specs of a workload by name, NULL if there is none. */
 int job_from_json(struct job *j, const json_t *o,
@@ -284,6 +290,33 @@ enum case_line case_run_line(struct case_run *r, const char *line);
 void case_run_end(struct case_run *r, int64_t code, const char *objection);
 /* The kernel died under it, or the agent failed: @why. */
 void case_run_lost(struct case_run *r, const char *why);
+
+/*
+ * Tests of @runs by how they ended.  A program with which something is wrong as
+ * a whole (killed, the kernel log) is one more that failed.
+ */
+struct case_counts {
+	int64_t passed, failed, skipped;
+};
+struct case_counts case_counts(const struct case_run *runs, size_t n);
+/* Names of what failed, with the kernel options of the guest behind them. */
+void case_failures(const struct case_run *runs, size_t n,
+		   struct strlist *names);
+
+/* ---- selftests: cases that ran on both sides of a comparison (selftests.c) -- */
+
+struct selftests {
+	char *asked;		/* "quick", "young,uffd"; NULL: none ran */
+	struct case_run *runs[2];	/* of A, of B */
+	size_t n_runs[2];
+	/* What has to be the same on both, a test each; program NULL: not known */
+	struct case_run alike;
+};
+void selftests_free(struct selftests *s);
+/* What fails on B and not on A. */
+void selftests_broken(const struct selftests *s, struct strlist *names);
+json_t *selftests_to_json(const struct selftests *s);
+int selftests_from_json(struct selftests *s, const json_t *o, struct err *err);
 
 /* ---- kernel log (klog.c) ---------------------------------------------------- */
 
@@ -411,6 +444,7 @@ struct result {
 	int64_t alike, alike_of;	/* seeds; alike_of 0: can't be known */
 	struct decision_diff *diffs;
 	size_t n_diffs;
+	struct selftests selftests;
 };
 void result_free(struct result *r);
 /* profile-A.json and profile-B.json are files of their own. */

@@ -54,6 +54,7 @@ void result_free(struct result *r)
 	for (size_t i = 0; i < r->n_diffs; i++)
 		free(r->diffs[i].text);
 	free(r->diffs);
+	selftests_free(&r->selftests);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -184,6 +185,9 @@ json_t *result_to_json(const struct result *r)
 	json_object_set_new(o, "comparison", rows);
 	json_object_set_new(o, "validity", validity_to_json(r));
 	json_object_set_new(o, "notes", rec_strlist(&r->notes));
+	if (r->selftests.asked)
+		json_object_set_new(o, "selftests",
+				    selftests_to_json(&r->selftests));
 	return o;
 }
 
@@ -241,7 +245,8 @@ int result_from_json(struct result *r, const json_t *o, struct err *err)
 		if (row_from_json(&r->rows[r->n_rows++], v, err))
 			return -1;
 	}
-	return 0;
+	v = json_object_get(o, "selftests");
+	return v ? selftests_from_json(&r->selftests, v, err) : 0;
 }
 
 static int write_in(const char *dir, const char *name, json_t *o,

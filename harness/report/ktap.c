@@ -162,10 +162,18 @@ static void put_suite(FILE *to, const struct case_run *r)
 	free(name);
 }
 
-void junit_print(FILE *to, const struct case_run *runs, size_t n)
+void junit_begin(FILE *to)
 {
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", to);
+}
+
+void junit_suites(FILE *to, const struct case_run *runs, size_t n)
+{
 	for (size_t i = 0; i < n; i++)
 		put_suite(to, &runs[i]);
+}
+
+void junit_end(FILE *to)
+{
 	fputs("</testsuites>\n", to);
 }

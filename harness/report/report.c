@@ -17,6 +17,7 @@ char *report_text(const struct result *r)
 
 	section_title(&l, r);
 	section_invalid(&l, r);
+	section_broken(&l, r);
 	section_sides(&l, r);
 	section_rows(&l, r);
 	section_verdict(&l, r);
@@ -54,6 +55,8 @@ report_fn report_format(const char *name)
 	} formats[] = {
 		{ "text", report_text },
 		{ "json", report_json },
+		{ "ktap", report_ktap },
+		{ "junit", report_junit },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)

@@ -10,6 +10,9 @@
 
 /* At most 40 lines of 75 columns.  Caller frees. */
 char *report_text(const struct result *r);
+/* The comparison as tests, and the selftests that ran.  Caller frees. */
+char *report_ktap(const struct result *r);
+char *report_junit(const struct result *r);
 /* Same result, same bytes.  NULL: no such format. */
 typedef char *(*report_fn)(const struct result *r);
 report_fn report_format(const char *name);
@@ -26,7 +29,9 @@ void ktap_test(FILE *to, const struct case_run *r, size_t i);
 void ktap_run(FILE *to, const struct case_run *r, size_t number);
 /* One program from its plan to its result, when it is over. */
 void ktap_replay(FILE *to, const struct case_run *r, size_t number);
-/* All of them as JUnit XML. */
-void junit_print(FILE *to, const struct case_run *runs, size_t n);
+/* As JUnit XML, when they are over: begin, suites as often as need be, end. */
+void junit_begin(FILE *to);
+void junit_suites(FILE *to, const struct case_run *runs, size_t n);
+void junit_end(FILE *to);
 
 #endif

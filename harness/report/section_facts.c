@@ -227,5 +227,6 @@ void section_facts(struct lines *l, const struct result *r)
 	add_orders(l, r);
 	add_bytes(l, r);
 	add_decisions(l, r);
+	section_selftests(l, r);
 	add_notes(l, r);
 }

@@ -43,6 +43,10 @@ void section_functions(struct lines *l, const struct result *r);
 /* section_facts.c: folio orders, bytes, decisions, notes */
 void section_facts(struct lines *l, const struct result *r);
 
+/* section_selftests.c: did B break any (at the top); how many ran */
+void section_broken(struct lines *l, const struct result *r);
+void section_selftests(struct lines *l, const struct result *r);
+
 /* section_tail.c: provenance */
 void section_tail(struct lines *l, const struct result *r);
 

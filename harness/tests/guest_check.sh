@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The quick correctness cases on both kernels; that what they print is KTAP; and
-# that whatever goes wrong in a guest is found and named.
+# The quick correctness cases on both kernels, and what has to be alike on them;
+# that what is printed is KTAP; and that whatever goes wrong in a guest is found
+# and named.
 . "$(dirname "$0")/tap.sh"
 
 # Valid: a version line, plans that are kept, numbers in order, at both levels.
@@ -42,17 +43,25 @@ check() {	# OPTION...: its output in $work/out, exit code in $rc
 fails_alone() { grep -q "^  not ok [0-9]* must_fail\.$1\$" "$work/out"; }
 says() { grep -q "$1" "$work/out"; }
 
+check -k 6.12 -k 6.12+young-batch --quick -o "$work/both"
+tap "the quick cases on 6.12 and 6.12+young-batch, arm64: none fails" [ $rc = 0 ]
 for kernel in 6.12 6.12+young-batch; do
-	check -k $kernel --quick -o "$work/$kernel"
-	tap "the quick cases on $kernel, arm64: none fails" [ $rc = 0 ]
-	tap "at least six programs and forty tests on $kernel" eval \
-		'[ $(grep -c "^ok" "$work/out") -ge 6 ] && [ $(grep -c "^  ok" "$work/out") -ge 40 ]'
-	tap "what is printed is KTAP ($kernel)" ktap_valid "$work/out"
-	tap "DIR holds the same as KTAP and as JUnit ($kernel)" eval \
-		'ktap_valid "$work/$kernel/check.ktap" &&
-		 diff <(grep -v "^#" "$work/out") <(grep -v "^#" "$work/$kernel/check.ktap") &&
-		 [ $(grep -c "<testcase" "$work/$kernel/check.xml") = $(grep -cE "^  (not )?ok" "$work/out") ]'
+	tap "at least eight programs ran on $kernel" eval \
+		'[ $(grep -c "^ok [0-9]* $kernel:" "$work/out") -ge 8 ]'
 done
+tap "at least a hundred tests" [ "$(grep -c '^  ok' "$work/out")" -ge 100 ]
+tap "what had to be alike is" eval \
+	'says "^ok [0-9]* alike$" && says "^  ok [0-9]* walk_quick "'
+tap "what is printed is KTAP" ktap_valid "$work/out"
+tap "DIR holds the same as KTAP and as JUnit" eval \
+	'ktap_valid "$work/both/check.ktap" &&
+	 diff <(grep -v "^ *#" "$work/out") <(grep -v "^ *#" "$work/both/check.ktap") &&
+	 [ $(grep -c "<testcase" "$work/both/check.xml") = $(grep -cE "^  (not )?ok" "$work/out") ]'
+tap "DIR holds the consoles of both" eval \
+	'ls "$work"/both/guest-kernel-{1,2}-0/* >/dev/null'
+
+tap "a second run into the same DIR is taken for one of ours" eval \
+	'check -k 6.12 -k 6.12+young-batch -o "$work/both" smoke; [ $rc = 0 ] && [ -d "$work/both.old/guest-kernel-1-0" ]'
 
 expected=1
 check -k 6.12 must_fail.{assertion,memory_content,file_content,memory_left,kernel_log,slow,killed}
@@ -77,6 +86,10 @@ tap "the programs behind it run in another guest" says '^ok 2 smoke'
 check -k 6.12 --boot rdinit=/none --boot init=/none smoke young
 tap "a kernel that does not even boot: exit 6, all named" eval \
 	'[ $rc = 6 ] && ktap_valid "$work/out" && says "^not ok 1 smoke" && says "^not ok 2 young"'
+tap "kernels that differ in what has to be alike: exit 1, both values" eval \
+	'check -k 6.12 -k 6.12+young-batch must_fail.differs; [ $rc = 1 ] && ktap_valid "$work/out" &&
+	 says "^  not ok 1 must_fail differs" && says "^  # 6.12: [0-9a-f]" && says "^  # 6.12+young-batch: [0-9a-f]"'
+tap "a kernel given twice: exit 2" eval 'run "$folab" check -q -k 6.12 -k 6.12 smoke; [ $rc = 2 ]'
 tap "no such test: exit 1" eval 'run "$folab" check -q -k 6.12 smoke.nonsense; [ $rc = 1 ] && says "no such test"'
 tap "no guest is left" eval '! pgrep -f "folab[.]test=$$ " >/dev/null'
 tap_done

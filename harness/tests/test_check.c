@@ -173,7 +173,9 @@ static void as_ktap(FILE *to, const struct case_run *r)
 
 static void as_junit(FILE *to, const struct case_run *r)
 {
-	junit_print(to, r, 1);
+	junit_begin(to);
+	junit_suites(to, r, 1);
+	junit_end(to);
 }
 
 static void what_is_printed(void **state)
@@ -237,7 +239,7 @@ static void programs_are_read(void **state)
 	size_t n;
 
 	make_program(dir, "young", "Young bits\\\\n30\\\\nquick\\\\n");
-	make_program(dir, "clear", "Clearing\\\\n60\\\\nboot= boot=a=1,b=2 memory=4G cpus=1 hidden\\\\n");
+	make_program(dir, "clear", "Clearing\\\\n60\\\\nboot= boot=a=1,b=2 memory=4G cpus=1 needs=stress-ng hidden\\\\n");
 	assert_int_equal(case_programs(dir, &list, &n, &err), 0);
 	assert_int_equal(n, 2);
 	assert_string_equal(list[0].name, "clear");
@@ -249,6 +251,9 @@ static void programs_are_read(void **state)
 	assert_true(list[0].hidden && !list[0].quick);
 	assert_string_equal(list[1].summary, "Young bits");
 	assert_int_equal(list[1].seconds, 30);
+	assert_int_equal(list[0].needs.n, 1);
+	assert_string_equal(list[0].needs.v[0], "stress-ng");
+	assert_int_equal(list[1].needs.n, 0);
 	assert_true(list[1].quick && !list[1].hidden);
 	assert_int_equal(list[1].boots.n, 1);
 	case_programs_free(list, n);
@@ -280,6 +285,7 @@ static void broken_programs_are_refused(void **state)
 	expect_refused("a\\\\n0\\\\n\\\\n", "\"0\" seconds");
 	expect_refused("a\\\\n1\\\\nquik\\\\n", "no word \"quik\"");
 	expect_refused("a\\\\n1\\\\nmemory=much\\\\n", "no word \"memory=much\"");
+	expect_refused("a\\\\n1\\\\nneeds=../x\\\\n", "no word \"needs=../x\"");
 	free(test_file(dir, "young", "#!/bin/sh\n"));
 	assert_int_equal(case_programs(dir, &list, &n, &err), -1);
 	assert_err(&err, EXIT_ENVIRONMENT, "no program of cases");

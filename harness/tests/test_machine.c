@@ -207,12 +207,38 @@ static void read_whole(const char *path, char **data, size_t *len)
 		fail_msg("%s", err.text);
 }
 
+static void make_file(const char *name, mode_t mode)
+{
+	char *path = xasprintf("%s/%s", scratch, name), *dir = xstrdup(path);
+	struct err err = { 0 };
+
+	*strrchr(dir, '/') = '\0';
+	assert_int_equal(file_mkdirs(dir, &err), 0);
+	assert_int_equal(file_write(path, name, strlen(name), &err), 0);
+	assert_int_equal(chmod(path, mode), 0);
+	free(dir);
+	free(path);
+}
+
+/* Two; what is in them comes by name, a directory of both once. */
+static void make_trees(struct strlist *trees)
+{
+	make_file("tree1/usr/bin/prog", 0700);
+	make_file("tree1/lib/b.so", 0640);
+	make_file("tree1/lib/a.so", 0644);
+	make_file("tree2/sys/new", 0644);
+	strlist_addf(trees, "%s/tree1", scratch);
+	strlist_addf(trees, "%s/tree2", scratch);
+}
+
 static void initramfs_holds_what_the_guest_needs(void **state)
 {
 	static const char *const want[] = {
 		"dev", "mnt", "proc", "run", "sys", "tmp", "dev/console",
-		"init", "job.json", "fs.img.runs",
+		"init", "job.json", "lib", "lib/a.so", "lib/b.so", "usr",
+		"usr/bin", "usr/bin/prog", "sys/new", "fs.img.runs",
 	};
+	struct strlist trees = { 0 };
 	struct job job = { .workload = (char *)"w", .fs = (char *)"xfs",
 			   .passes = 3 };
 	char *one = xasprintf("%s/one", scratch);
@@ -222,10 +248,11 @@ static void initramfs_holds_what_the_guest_needs(void **state)
 	struct err err = { 0 };
 	size_t n = 0, la, lb;
 
+	make_trees(&trees);
 	assert_int_equal(initramfs_make(one, "/bin/sh", &job, "/etc/passwd",
-					NULL, &err), 0);
+					NULL, &trees, &err), 0);
 	assert_int_equal(initramfs_make(two, "/bin/sh", &job, "/etc/passwd",
-					NULL, &err), 0);
+					NULL, &trees, &err), 0);
 	read_whole(one, &a, &la);
 	read_whole(two, &b, &lb);
 	assert_int_equal(la, lb);
@@ -238,6 +265,10 @@ static void initramfs_holds_what_the_guest_needs(void **state)
 		assert_int_equal(archive_entry_mtime(e), 0);
 		if (!strcmp(archive_entry_pathname(e), "init"))
 			assert_int_equal(archive_entry_mode(e), S_IFREG | 0755);
+		if (!strcmp(archive_entry_pathname(e), "usr/bin/prog"))
+			assert_int_equal(archive_entry_mode(e), S_IFREG | 0755);
+		if (!strcmp(archive_entry_pathname(e), "lib/b.so"))
+			assert_int_equal(archive_entry_mode(e), S_IFREG | 0644);
 		if (!strcmp(archive_entry_pathname(e), "dev/console"))
 			assert_int_equal(archive_entry_mode(e), S_IFCHR | 0600);
 	}
@@ -252,9 +283,18 @@ static void initramfs_holds_what_the_guest_needs(void **state)
 	unlink(one);
 	assert_int_equal(symlink("/dev/full", one), 0);
 	assert_int_equal(initramfs_make(one, "/bin/sh", &job, NULL, NULL,
-					&err), -1);
+					NULL, &err), -1);
 	assert_int_equal(err.code, EXIT_ENVIRONMENT);
 	assert_non_null(strstr(err.text, "No space left"));
+	/* A tree that could lead anywhere on the host is refused. */
+	a = xasprintf("%s/tree2/sys/link", scratch);
+	assert_int_equal(symlink("/etc/passwd", a), 0);
+	free(a);
+	err_clear(&err);
+	assert_int_equal(initramfs_make(two, "/bin/sh", &job, NULL, NULL,
+					&trees, &err), -1);
+	assert_non_null(strstr(err.text, "neither file nor directory"));
+	strlist_free(&trees);
 	free(one);
 	free(two);
 }

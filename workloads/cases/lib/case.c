@@ -54,6 +54,30 @@ int case_lacks(const char *fmt, ...)
 	return 1;
 }
 
+/* In one write: the line must not be torn by what another process prints. */
+void case_same(const char *name, const char *fmt, ...)
+{
+	char value[400], line[512];
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	vsnprintf(value, sizeof(value), fmt, ap);
+	va_end(ap);
+	fflush(stdout);
+	len = snprintf(line, sizeof(line), "# same: %.80s %s\n", name, value);
+	if (write(STDOUT_FILENO, line, len) != len)
+		_exit(1)	/* KSFT_FAIL */;
+}
+
+/* The harness asks before main(). */
+int case_limit(int seconds)
+{
+	int64_t slower = boot_param("slow", 1);
+
+	return slower >= 1 && slower <= 1000 ? seconds * (int)slower : seconds;
+}
+
 double guest_seconds(void)
 {
 	return now_seconds();

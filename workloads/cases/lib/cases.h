@@ -65,6 +65,8 @@
  *			words: once in each ("boot=" alone: without more)
  *	memory=SIZE	the guest's memory, if 2G does not do
  *	scratch=SIZE	of the file system, if 384M does not do
+ *	needs=NAME	a tree of files beside it, by `make NAME`: stress-ng.  A
+ *			machine may lack it: look, and SKIP
  *	cpus=N		of the guest, if it must not be two: with one, and nothing
  *			printed meanwhile, what a program does repeats exactly
  *
@@ -146,6 +148,12 @@ void case_loose(struct case_ctx *c);
 /* This case makes the kernel say something (hwpoison): don't check the log. */
 void case_may_warn(struct case_ctx *c);
 
+/*
+ * What has to be alike on every kernel (an end, a decision): folab check with
+ * several -k compares it.  @name: no blanks, told once in a program.
+ */
+void case_same(const char *name, const char *fmt, ...) PRINTF(2, 3);
+
 #define CASES(fixture) \
 	FIXTURE(fixture) { \
 		struct case_ctx c; \
@@ -164,12 +172,18 @@ void case_may_warn(struct case_ctx *c);
 	} \
 	FIXTURE_DATA(fixture)
 
+/*
+ * @seconds of a kernel without checks, in seconds of this one: folab check gives
+ * folab.slow=N to a kernel of the debug config, where everything costs more.
+ */
+int case_limit(int seconds);
+
 /* A case of at most @seconds.  With a FIXTURE_VARIANT() there is *variant. */
 #define CASE(fixture, test, seconds) \
 	static void fixture##_##test##_body( \
 		struct __test_metadata *_metadata, struct case_ctx *c, \
 		const FIXTURE_VARIANT(fixture) *variant); \
-	TEST_F_TIMEOUT(fixture, test, seconds) \
+	TEST_F_TIMEOUT(fixture, test, case_limit(seconds)) \
 	{ \
 		fixture##_##test##_body(_metadata, &self->c, variant); \
 		if (!_metadata->exit_code && case_check(&self->c)) \
@@ -262,6 +276,7 @@ int thp_allow(struct case_ctx *c, enum area_kind kind, int order);
 struct page_view {
 	bool present, swapped, soft_dirty, uffd_wp, exclusive, file;
 	uint64_t pfn;		/* 0: none */
+	uint64_t swap;		/* swapped: type, and offset << 5 */
 	uint64_t flags;		/* /proc/kpageflags, KPF_* below */
 	int64_t mapcount;	/* /proc/kpagecount */
 };
