@@ -20,6 +20,10 @@ same > "$work/second"
 tap "the same seed, the same walk" cmp -s "$work/first" "$work/second"
 tap "the console tells how far it was" eval \
 	'grep -rqs "folab: walk 1001 step 500" "$work/again" && grep -rqs "folab: walk 1002 step 1000" "$work/again"'
+check -k 6.12 --boot folab.walk_jitter=500 walk_quick
+same > "$work/second"
+tap "time decides nothing: the same with pauses in between" \
+	cmp -s "$work/first" "$work/second"
 check -k 6.12 --seed=2 --boot folab.walk_steps=200 walk_quick
 tap "another seed and length" eval \
 	'[ $rc = 0 ] && same | grep -q "^walk.2001 " && same | grep -q "^walk.2002 "'
