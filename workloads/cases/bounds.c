@@ -3,7 +3,6 @@
  * Where a batch has to end: at the page table, at the VMA, at a PTE that maps
  * something else or nothing.
  */
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -426,40 +425,6 @@ CASE(bounds, swapped_among_present, 20)
 			TH_LOG("page %zu", i);
 	}
 	EXPECT_EQ(-1, area_wrong(&a));
-}
-
-/* (design 7) A poisoned page: the rest of its folio is what it was. */
-CASE(bounds, poisoned_page, 20)
-{
-	unsigned char *at;
-	struct stage s;
-	int folio;
-
-	CASE_NEEDS(stage_make(c, &s, ORDER, 2));
-	STAGE_MAP_ONE(&s, folio, at,
-		      stage_place(&s, stage_room(&s, 1), 0, 1));
-	case_may_warn(c);
-	if (madvise(at + 5 * s.page, s.page, MADV_HWPOISON)) {
-		if (errno == EINVAL)
-			SKIP(return, "no hwpoison in this kernel (CONFIG_MEMORY_FAILURE)");
-		ASSERT_EQ(0, errno) TH_LOG("MADV_HWPOISON");
-	}
-	case_loose(c);
-	for (size_t p = 0; p < s.pages; p++) {
-		if (p == 5)
-			continue;
-		EXPECT_EQ(-1, fill_wrong(at + p * s.page, s.page, s.file.seed,
-					 s.folios[folio].offset + p * s.page))
-			TH_LOG("page %zu", p);
-	}
-	CASE_NEEDS(stage_age(&s));
-	stage_touch(&s, at, 6);
-	CASE_NEEDS(stage_look(&s));
-	for (size_t p = 6; p < s.pages; p++) {
-		EXPECT_EQ(-1, fill_wrong(at + p * s.page, s.page, s.file.seed,
-					 s.folios[folio].offset + p * s.page))
-			TH_LOG("page %zu", p);
-	}
 }
 
 TEST_HARNESS_MAIN

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -26,7 +27,8 @@ CASES(notifier);
 struct mirror_cmd {
 	__u64 addr, ptr, npages, cpages, faults;
 };
-#define MIRROR_READ	_IOWR('H', 0x00, struct mirror_cmd)
+#define MIRROR_READ		_IOWR('H', 0x00, struct mirror_cmd)
+#define MIRROR_EXCLUSIVE	_IOWR('H', 0x05, struct mirror_cmd)
 
 static int mirror_read(int fd, void *at, void *to, size_t pages)
 {
@@ -207,6 +209,154 @@ CASE(notifier, every_page_is_asked_for, 20)
 	}
 	probe(false);
 	close(fd);
+}
+
+/* ---- what a device has for itself ------------------------------------------------ */
+
+#define PAGES	16
+
+/* What the page table holds of a folio. */
+struct entries {
+	uint64_t present;	/* by page */
+	uint64_t entry[PAGES];	/* of those not present */
+};
+
+static int entries_get(const unsigned char *at, struct entries *e)
+{
+	*e = (struct entries){ 0 };
+	for (size_t p = 0; p < PAGES; p++) {
+		struct page_view v;
+
+		if (page_view(0, at + p * page_bytes(), &v))
+			return -1;
+		e->present |= (uint64_t)v.present << p;
+		e->entry[p] = v.swap;
+	}
+	return 0;
+}
+
+/*
+ * The device takes the folio at @at: on 6.12 it names the first page, and gets
+ * all of them.
+ */
+static int make_exclusive(int fd, unsigned char *at, unsigned char *buf)
+{
+	struct mirror_cmd cmd = {
+		.addr = (uintptr_t)at, .ptr = (uintptr_t)buf, .npages = 1,
+	};
+	size_t bytes = PAGES * page_bytes();
+
+	if (ioctl(fd, MIRROR_EXCLUSIVE, &cmd))
+		return case_fail("HMM_DMIRROR_EXCLUSIVE: %s", strerror(errno));
+	if (pages_present(at, bytes) || pages_swapped(at, bytes) != PAGES)
+		return case_lacks("exclusive access is not for whole folios here");
+	return 0;
+}
+
+/*
+ * arm64 keeps the type of such an entry in bits 6 to 10, and young in bit 10.
+ * folio_referenced_one() of 6.12 takes the entry for a page and makes it old:
+ * then it is one of a swap device (type - 16) that does not exist.  Who touches
+ * the page faults for ever, and nobody drops the entry's reference.
+ */
+#define TYPE_TOP_BIT	16
+
+static bool lost_their_type(const struct entries *before,
+			    const struct entries *now)
+{
+	bool lost = false;
+
+	for (size_t p = 0; p < PAGES; p++) {
+		if (before->present >> p & 1)
+			continue;
+		if (!(before->entry[p] & TYPE_TOP_BIT) ||
+		    now->entry[p] != before->entry[p] - TYPE_TOP_BIT)
+			return false;
+		lost = true;
+	}
+	return lost;
+}
+
+/* All else was well; from here on nobody may touch the pages. */
+static void expect_lost_types(struct __test_metadata *_metadata,
+			      struct case_ctx *c, struct area *a)
+{
+	char line[200];
+
+	/* The kernel has not complained so far; at our exit it will. */
+	ASSERT_FALSE(log_fault(c, line, sizeof(line)))
+		TH_LOG("kernel log: %s", line);
+	case_loose(c);
+	case_may_warn(c);
+	area_forget(c, a);
+	TH_LOG("expected of this kernel: it took the top bit of a device-exclusive entry's type for young, and cleared it");
+}
+
+/*
+ * (design 7, 12) Entries of pages that only a device may use, among present
+ * ones: a look passes over them, whether the mapping begins with one or not,
+ * sees what was touched beside them, and leaves them as they are.
+ */
+CASE(notifier, exclusive_pages_among_present, 20)
+{
+	/* Pages of each folio that the process has taken back. */
+	static const uint64_t back[] = {
+		0x0002, 0x8000, 0x0180, 0xfffe, 0x5554, 0x0001, 0x5555, 0x7fff,
+		0xff00, 0x00ff,
+	};
+	enum { N = ARRAY_SIZE(back) };
+	static struct entries before[N], now;
+	static struct area a, fodder;
+	size_t page = page_bytes(), bytes = PAGES * page;
+	unsigned char *buf = malloc(page);
+	size_t lost = 0;
+	int fd;
+
+	ASSERT_NE(NULL, buf);
+	fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		SKIP(return, "no " DEVICE " (CONFIG_TEST_HMM)");
+	CASE_NEEDS(case_mglru(c, false));
+	CASE_NEEDS(case_swap(c, 32 << 20));
+	AREA(c, &a, AREA_ANON, N * bytes, ORDER);
+	CASE_NEEDS(anon_fodder(c, &fodder, a.bytes, ORDER));
+	/*
+	 * What a fork(2) has shared is copied for the device, page by page; and
+	 * to age means to fork.
+	 */
+	ASSERT_EQ(0, madvise(a.at, a.bytes, MADV_DONTFORK));
+	ASSERT_EQ(0, area_age(&a)) TH_LOG("%s", case_why());
+	for (size_t i = 0; i < N; i++) {
+		CASE_NEEDS(make_exclusive(fd, a.at + i * bytes, buf));
+		for (size_t p = 0; p < PAGES; p++)
+			if (back[i] >> p & 1)
+				area_touch(&a, i * PAGES + p, 1);
+		ASSERT_EQ(0, entries_get(a.at + i * bytes, &before[i]));
+		ASSERT_EQ(back[i], before[i].present);
+	}
+	CASE_NEEDS(anon_look(c, a.bytes));
+	for (size_t i = 0; i < N; i++) {
+		ASSERT_EQ(0, entries_get(a.at + i * bytes, &now));
+		EXPECT_EQ(back[i], now.present)
+			TH_LOG("folio %zu: swapped out", i);
+		if (cont_pages() && lost_their_type(&before[i], &now)) {
+			lost++;
+			continue;
+		}
+		for (size_t p = 0; p < PAGES; p++) {
+			EXPECT_EQ(before[i].entry[p], now.entry[p])
+				TH_LOG("folio %zu, page %zu", i, p);
+		}
+	}
+	if (lost) {
+		expect_lost_types(_metadata, c, &a);
+		return;
+	}
+	/* Takes the rest back. */
+	EXPECT_EQ(-1, area_wrong(&a));
+	EXPECT_EQ(a.bytes / page, pages_present(a.at, a.bytes));
+	close(fd);
+	free(buf);
 }
 
 TEST_HARNESS_MAIN

@@ -75,6 +75,7 @@ int page_view(pid_t pid, const void *at, struct page_view *v)
 	v->uffd_wp = pm & PM_UFFD_WP;
 	v->exclusive = pm & PM_EXCLUSIVE;
 	v->file = pm & PM_FILE;
+	v->swap = v->swapped ? pm & PM_PFN : 0;
 	if (!v->present || !(pm & PM_PFN))
 		return 0;
 	return frame_view(pm & PM_PFN, v);
