@@ -273,7 +273,7 @@ struct case_run {
 	double seconds;		/* of wall time on this host */
 };
 #define CASE_MAX_TESTS	1000
-#define CASE_MAX_NOTES	200	/* a test; what is more is counted */
+#define CASE_MAX_NOTES	5000	/* a test; what is more is counted */
 
 void case_run_init(struct case_run *r, const char *program, const char *boot);
 void case_run_free(struct case_run *r);
