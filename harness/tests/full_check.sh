@@ -13,7 +13,7 @@ all() {	# NAME OPTION...
 	grep -B3 '^ *not ok' "$work/out" | sed 's/^/# /'
 	tap "all cases on 6.12 and 6.12+young-batch, $name: none fails" [ $rc = 0 ]
 	tap "twenty walks on each kernel were compared, $name" eval \
-		'[ $(grep -c "^ *# same: walk\.[0-9]*[1-9]" "$work/out") -ge 40 ] && grep -q "^ok [0-9]* alike$" "$work/out"'
+		'[ $(grep -c "^ *# same: walk\." "$work/out") -ge 40 ] && grep -q "^ok [0-9]* alike$" "$work/out"'
 }
 
 for arch in arm64 x86_64; do

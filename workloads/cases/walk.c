@@ -17,7 +17,8 @@
 #include "lib/cases.h"
 #include "lib/walk_run.h"
 
-CASE_PROGRAM("twenty random walks of ten thousand steps", 1200, "cpus=1");
+CASE_PROGRAM("twenty random walks of ten thousand steps", 2400,
+	     "cpus=1 boot=" WALK_BOOT);
 CASES(walk);
 
 FIXTURE_VARIANT(walk) {
@@ -45,7 +46,7 @@ FIXTURE_VARIANT_ADD(walk, s19) { .number = 19 };
 FIXTURE_VARIANT_ADD(walk, s20) { .number = 20 };
 
 /* Odd numbers walk with MGLRU, even ones with the classic LRU. */
-CASE(walk, survives, 100)
+CASE(walk, survives, 240)
 {
 	CASE_NEEDS(walk_case(c, variant->number, 10000, false));
 }

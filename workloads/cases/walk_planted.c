@@ -6,7 +6,7 @@
 #include "lib/cases.h"
 #include "lib/walk_run.h"
 
-CASE_PROGRAM("a random walk with a mistake in it", 400, "hidden cpus=1");
+CASE_PROGRAM("a random walk with a mistake in it", 400, "hidden cpus=1 boot=" WALK_BOOT);
 CASES(walk_planted);
 
 /* Fails, and says how in a few steps. */

@@ -3,7 +3,7 @@
 #include "lib/cases.h"
 #include "lib/walk_run.h"
 
-CASE_PROGRAM("two short random walks", 120, "quick cpus=1");
+CASE_PROGRAM("two short random walks", 120, "quick cpus=1 boot=" WALK_BOOT);
 CASES(walk_quick);
 
 FIXTURE_VARIANT(walk_quick) {

@@ -280,7 +280,6 @@ static int walk_obey(struct walk_exec *x, int me)
  */
 static void walk_walker(struct walk_exec *x)
 {
-	struct sched_param first = { .sched_priority = 1 };
 	struct sigaction act = { .sa_handler = walk_on_fault,
 				 .sa_flags = SA_NODEFER };
 	int me = 0;
@@ -290,7 +289,6 @@ static void walk_walker(struct walk_exec *x)
 	sigaction(SIGBUS, &act, NULL);
 	if (x->pool)
 		mprotect(x->pool, x->pool_bytes, PROT_READ);
-	sched_setscheduler(0, SCHED_FIFO, &first);
 	walk_find_own();
 	walk_lock_own();
 	walk_answer(x, 0);
@@ -338,11 +336,30 @@ static void walk_flush_counts(struct walk_exec *x)
 		x->counts = -1;
 }
 
-/* Whether a page is clean must not depend on when the kernel writes it. */
-static void walk_clean_files(struct walk_exec *x)
+/*
+ * Let the kernel do what it has put off, before a step and not at any time
+ * within: whoever walks or tells is SCHED_FIFO, and workers wait while he does.
+ * Without a rest now and then they would get a share of the processor all the
+ * same.  Whether a page is clean must not depend on when the kernel writes it.
+ */
+static void walk_settle(struct walk_exec *x, const struct walk_step *s)
 {
-	for (int i = 0; i < WALK_FILES; i++)
+	const struct timespec rest = { 0, 1000 * 1000 };
+	bool evicts = s->op == WALK_RECLAIM ||
+		(s->op == WALK_MADVISE && s->advice == MADV_PAGEOUT);
+	void *p;
+
+	for (int i = 0; i < WALK_FILES && evicts; i++)
 		fsync(x->files[i]);
+	nanosleep(&rest, NULL);
+	/*
+	 * Pages wait on the processor's list for the LRU until it is full, or
+	 * until anybody unmaps something.
+	 */
+	p = mmap(NULL, x->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p != MAP_FAILED)
+		munmap(p, x->page);
+	walk_flush_counts(x);
 }
 
 static int walk_reclaim(struct walk_exec *x, const struct walk_step *s)
@@ -353,8 +370,6 @@ static int walk_reclaim(struct walk_exec *x, const struct walk_step *s)
 	if (s->to)
 		snprintf(text + n, sizeof(text) - n, " swappiness=%d",
 			 s->to - 1);
-	walk_clean_files(x);
-	walk_flush_counts(x);
 	return walk_put(x, "memory.reclaim", text);
 }
 
@@ -399,8 +414,6 @@ static int walk_tell(struct walk_exec *x, const struct walk_step *s)
 
 	if (s->op == WALK_STORE || s->op == WALK_PWRITE)
 		walk_fill(sh->buf, s->bytes, s->seed);
-	if (s->op == WALK_MADVISE && s->advice == MADV_PAGEOUT)
-		walk_clean_files(x);
 	if (s->op == WALK_FORK)
 		sh->turn[s->to] = 1;
 	__atomic_store_n(&sh->turn[s->proc], 1, __ATOMIC_SEQ_CST);
@@ -427,7 +440,7 @@ static int walk_do(struct walk_exec *x, const struct walk_step *s)
 {
 	x->sh->step = *s;
 	x->sh->reply = (struct walk_reply){ 0 };
-	walk_flush_counts(x);
+	walk_settle(x, s);
 	if (s->op == WALK_RECLAIM)
 		x->sh->reply.ret = walk_reclaim(x, s);
 	else if (s->op == WALK_AGE)
@@ -443,9 +456,11 @@ static int walk_do(struct walk_exec *x, const struct walk_step *s)
  */
 static int walk_begin(struct walk_exec *x, const char *dir, const char *cgroup)
 {
+	struct sched_param first = { .sched_priority = 1 };
 	size_t bytes;
 	char path[300];
 
+	sched_setscheduler(0, SCHED_FIFO, &first);
 	x->page = (size_t)sysconf(_SC_PAGESIZE);
 	x->arena = (unsigned char *)((UINT64_C(1) << 45) +
 				     x->page / 16 * x->page);

@@ -189,11 +189,11 @@ static int do_step(struct state *st, const struct walk_step *s)
 	struct walk_reply want;
 
 	waste_time(st);
+	if (s->op == WALK_CHECK)
+		before_check(st, s);
 	if (guest_seconds() > st->r->flushed + WALK_FRESH &&
 	    walk_wait_for_flush(st->w))
 		return wrong(st, "%s", case_why());
-	if (s->op == WALK_CHECK)
-		before_check(st, s);
 	want = model_apply(st->m, s);
 	if (walk_do(&st->x, s)) {
 		st->r->fail.kind = 0;

@@ -21,6 +21,12 @@
 #include "walk_model.h"
 
 /*
+ * Slabs are not charged to cgroups: RCU frees nodes of page caches when it comes
+ * round to it, and how many there are decides which shadows of evicted pages
+ * reclaim drops.
+ */
+#define WALK_BOOT	"cgroup.memory=nokmem"
+/*
  * Every 2 s the kernel adds up what its processors have counted for the cgroups.
  * Reclaim looks at the sums, so does a fault on a page that was evicted: so no
  * step may be on its way then.

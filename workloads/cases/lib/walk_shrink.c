@@ -4,9 +4,12 @@
  * and fails as well.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "lib.h"
 #include "walk_run.h"
@@ -186,6 +189,39 @@ static int leave_cgroup(struct walk *w)
 	return rc ? case_fail("cgroup %s: %s", w->ctl, strerror(rc)) : 0;
 }
 
+/*
+ * A page that MADV_PAGEOUT evicts has a shadow of the root cgroup: if it comes
+ * back, it is active if fewer pages were evicted meanwhile than the root's sums
+ * say that there are, and these are as old as the kernel's timer.  So there are
+ * more pages than any walk evicts: the answer is always the same.  What is here
+ * stays until the process ends, and no walker inherits it.
+ */
+#define BALLAST	((size_t)256 << 20)	/* bytes: of anonymous memory, of a file */
+
+static int take_ballast(struct walk *w)
+{
+	char *path = xasprintf("%s/ballast", w->c->dir);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	void *anon, *file = MAP_FAILED;
+
+	free(path);
+	anon = mmap(NULL, BALLAST, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fd >= 0 && !ftruncate(fd, BALLAST))
+		file = mmap(NULL, BALLAST, PROT_READ, MAP_SHARED, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (anon == MAP_FAILED || file == MAP_FAILED)
+		return case_fail("ballast: %s", strerror(errno));
+	madvise(anon, BALLAST, MADV_HUGEPAGE);
+	if (madvise(anon, BALLAST, MADV_POPULATE_WRITE) ||
+	    madvise(file, BALLAST, MADV_POPULATE_READ) ||
+	    madvise(anon, BALLAST, MADV_DONTFORK) ||
+	    madvise(file, BALLAST, MADV_DONTFORK))
+		return case_fail("ballast: %s", strerror(errno));
+	return 0;
+}
+
 /* ---- the case ------------------------------------------------------------------------- */
 
 static void say_same(const struct walk *w)
@@ -195,11 +231,14 @@ static void say_same(const struct walk *w)
 
 	snprintf(name, sizeof(name), "walk.%" PRIu64, w->seed);
 	case_same(name, "bytes=%016" PRIx64 " resident=%016" PRIx64
-		  " trace=%016" PRIx64 " present=%" PRIu64 " swapped=%" PRIu64
-		  " cached=%" PRIu64 " anon=%" PRId64 " file=%" PRId64
-		  " shmem=%" PRId64, r->bytes, r->resident, r->trace,
-		  r->present, r->swapped, r->cached, r->anon, r->file,
-		  r->shmem);
+		  " present=%" PRIu64 " swapped=%" PRIu64 " cached=%" PRIu64
+		  " anon=%" PRId64 " file=%" PRId64 " shmem=%" PRId64,
+		  r->bytes, r->resident, r->present, r->swapped, r->cached,
+		  r->anon, r->file, r->shmem);
+	/* On the way there a kernel may take another page first. */
+	printf("# on the way: %s trace=%016" PRIx64 " after %u reclaims\n",
+	       name, r->trace, r->reclaims);
+	fflush(stdout);
 }
 
 static int failed(struct walk *w)
@@ -228,6 +267,8 @@ int walk_case(struct case_ctx *c, int number, size_t steps, bool planted)
 	rc = set_up(&w);
 	if (!rc)
 		rc = leave_cgroup(&w);
+	if (!rc)
+		rc = take_ballast(&w);
 	if (rc)
 		return rc;
 	w.result = mmap(NULL, sizeof(*w.result), PROT_READ | PROT_WRITE,
