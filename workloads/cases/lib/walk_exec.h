@@ -345,7 +345,7 @@ static void walk_flush_counts(struct walk_exec *x)
 static void walk_settle(struct walk_exec *x, const struct walk_step *s)
 {
 	const struct timespec rest = { 0, 1000 * 1000 };
-	bool evicts = s->op == WALK_RECLAIM ||
+	int evicts = s->op == WALK_RECLAIM ||
 		(s->op == WALK_MADVISE && s->advice == MADV_PAGEOUT);
 	void *p;
 
