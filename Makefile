@@ -168,6 +168,10 @@ endef
 $(eval $(call case_rules,arm64,aarch64-linux-gnu))
 $(eval $(call case_rules,x86_64,x86_64-linux-gnu))
 
+# It holds the text of these for the programs that it prints.
+$(foreach a,arm64 x86_64,$(B)/$(a)/workloads/cases/lib/walk_print.o): \
+	$(wildcard workloads/cases/lib/walk_*.h)
+
 cases: cases-arm64 cases-x86_64
 .SECONDARY:
 
