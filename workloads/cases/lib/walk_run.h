@@ -56,7 +56,7 @@ struct walk_result {
 	struct walk_fail fail;
 	uint64_t bytes;		/* hash of what all walkers and files hold */
 	uint64_t resident;	/* hash of which pages are in memory, or swapped */
-	uint64_t trace;		/* the same in between */
+	uint64_t trace;		/* the same in between: told, not compared */
 	uint64_t present, swapped, cached;	/* pages */
 	int64_t anon, file, shmem;	/* pages of the cgroup; anon: on LRUs */
 	unsigned int reclaims;
