@@ -309,6 +309,7 @@ CASE(stress, verifies, SECONDS)
 	if (access(PROGRAM, X_OK))
 		SKIP(return, "no stress-ng in this machine: make stress-ng");
 	CASE_NEEDS(case_swap(c, SWAP));
+	CASE_NEEDS(case_khugepaged(c, true));
 	if (variant->huge && pmd_bytes() > HUGE_BYTES / 2)
 		SKIP(return, "huge pages of %zu MiB", pmd_bytes() >> 20);
 	if (variant->huge) {

@@ -173,6 +173,9 @@ int case_begin(struct case_ctx *c, const char *name)
 	c->marker = klog_now();
 	if (log_say(6, "folab: case %s", name))
 		return -1;
+	/* It takes pages out of page tables while somebody counts them. */
+	if (case_khugepaged(c, false) < 0)
+		return -1;
 	return make_cgroup(c);
 }
 

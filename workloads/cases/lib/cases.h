@@ -130,7 +130,8 @@ int case_lacks(const char *fmt, ...) PRINTF(1, 2);	/* sets it, 1 */
 
 /*
  * Called by CASES(): sweeps up what an earlier case left, makes cgroup and
- * directory, puts the calling process into the cgroup, marks the kernel log.
+ * directory, puts the calling process into the cgroup, marks the kernel log,
+ * sends khugepaged to sleep.
  */
 int case_begin(struct case_ctx *c, const char *name);
 /* Called by CASE() behind the body: area_check() of all areas, as they were made
@@ -212,6 +213,8 @@ int case_limit(int seconds);
 int case_knob(struct case_ctx *c, const char *path, const char *value);
 /* MGLRU on or off (off: the classic LRU).  1: the kernel has no MGLRU. */
 int case_mglru(struct case_ctx *c, bool on);
+/* Scan every 10 ms, or (as case_begin() asks) not by itself.  1: no THP. */
+int case_khugepaged(struct case_ctx *c, bool on);
 /* Swap of @bytes on zram until the case ends.  1: no zram. */
 int case_swap(struct case_ctx *c, size_t bytes);
 /* "folab.NAME=" or NAME= of the kernel command line; @missing if not there. */

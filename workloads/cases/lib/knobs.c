@@ -202,10 +202,24 @@ int case_swap(struct case_ctx *c, size_t bytes)
 /* ---- folio sizes ------------------------------------------------------------- */
 
 /*
- * khugepaged of 6.12 makes PMD-sized folios of shmem that is allowed any other
- * size.  It sleeps while no kind of memory may have them.
+ * A write to scan_sleep_millisecs wakes it for one more scan; so that one is
+ * made small first.  By default it would come every 10 s, which a slow kernel
+ * may need to look at an area's pages one by one.
  */
-static int quiet_khugepaged(struct case_ctx *c)
+int case_khugepaged(struct case_ctx *c, bool on)
+{
+	int rc = case_knob(c, THP "/khugepaged/pages_to_scan",
+			   on ? "4096" : "1");
+
+	return rc ? rc : case_knob(c, THP "/khugepaged/scan_sleep_millisecs",
+				   on ? "10" : "4294967295");
+}
+
+/*
+ * khugepaged of 6.12 makes PMD-sized folios of shmem that is allowed any other
+ * size.  Its last scan is left out while no kind of memory may have them.
+ */
+static int no_pmd_folios(struct case_ctx *c)
 {
 	static const char *const files[] = { "enabled", "shmem_enabled" };
 	int rc = 0;
@@ -247,7 +261,7 @@ int thp_allow(struct case_ctx *c, enum area_kind kind, int order)
 		return case_lacks("no %s folios of order %d in this kernel",
 				  kind == AREA_ANON ? "anonymous" : "shmem",
 				  order);
-	return order == pmd_order() ? 0 : quiet_khugepaged(c);
+	return order == pmd_order() ? 0 : no_pmd_folios(c);
 }
 
 /* ---- the boot ------------------------------------------------------------------ */
