@@ -77,8 +77,7 @@ static void straddle(struct __test_metadata *_metadata, struct case_ctx *c,
 	}
 	CASE_NEEDS(stage_settle(&s));
 	for (size_t i = 0; i < CUTS; i++) {
-		EXPECT_EQ(0, pages_young(at[i], s.bytes))
-			TH_LOG("%s: still young after the look", cuts[i].name);
+		EXPECT_OLD(at[i], s.bytes, cuts[i].name);
 	}
 	EXPECT_EQ(0, stage_evict(&s));
 }
@@ -152,14 +151,12 @@ CASE(bounds, next_page_table_in_memory, 20)
  */
 CASE(bounds, vma_ends_in_the_folio, 20)
 {
-	unsigned char *room, *at[CUTS];
+	unsigned char *at[CUTS];
 	int folio[CUTS];
 	struct stage s;
 
-	CASE_NEEDS(stage_make(c, &s, ORDER, CUTS));
-	room = stage_room(&s, CUTS);
+	CASE_NEEDS(stage_mapped(c, &s, ORDER, CUTS, 1, folio, at));
 	for (size_t i = 0; i < CUTS; i++) {
-		STAGE_MAP_ONE(&s, folio[i], at[i], stage_place(&s, room, i, 1));
 		/* Another VMA from here on, with no PTE changed. */
 		ASSERT_EQ(0, madvise(at[i] + HALF * s.page, HALF * s.page,
 				     MADV_DONTDUMP));
@@ -176,8 +173,7 @@ CASE(bounds, vma_ends_in_the_folio, 20)
 	}
 	CASE_NEEDS(stage_settle(&s));
 	for (size_t i = 0; i < CUTS; i++) {
-		EXPECT_EQ(0, pages_young(at[i], s.bytes))
-			TH_LOG("%s: still young after the look", cuts[i].name);
+		EXPECT_OLD(at[i], s.bytes, cuts[i].name);
 	}
 	EXPECT_EQ(0, stage_evict(&s));
 }
@@ -188,14 +184,12 @@ CASE(bounds, vma_ends_in_the_folio, 20)
  */
 CASE(bounds, neighbour_without_recency, 20)
 {
-	unsigned char *room, *at[CUTS];
+	unsigned char *at[CUTS];
 	int folio[CUTS];
 	struct stage s;
 
-	CASE_NEEDS(stage_make(c, &s, ORDER, CUTS));
-	room = stage_room(&s, CUTS);
+	CASE_NEEDS(stage_mapped(c, &s, ORDER, CUTS, 1, folio, at));
 	for (size_t i = 0; i < CUTS; i++) {
-		STAGE_MAP_ONE(&s, folio[i], at[i], stage_place(&s, room, i, 1));
 		ASSERT_EQ(0, madvise(at[i] + HALF * s.page, HALF * s.page,
 				     MADV_RANDOM));
 	}
@@ -239,17 +233,14 @@ static int change(enum change how, unsigned char *at, size_t bytes)
 static void change_half(struct __test_metadata *_metadata, struct case_ctx *c,
 			enum change how, size_t shift)
 {
-	unsigned char *room, *at[CUTS];
+	unsigned char *at[CUTS];
 	size_t half = HALF * page_bytes();
 	int folio[CUTS];
 	struct stage s;
 	bool folded;
 
-	CASE_NEEDS(stage_make(c, &s, ORDER, CUTS));
-	room = stage_room(&s, CUTS);
+	CASE_NEEDS(stage_mapped(c, &s, ORDER, CUTS, shift, folio, at));
 	for (size_t i = 0; i < CUTS; i++) {
-		STAGE_MAP_ONE(&s, folio[i], at[i],
-			      stage_place(&s, room, i, shift));
 		ASSERT_EQ(0, change(how, at[i] + half, half));
 		if (how == OTHER_MEMORY)
 			fill(at[i] + half, half, i, 0);
@@ -278,8 +269,7 @@ static void change_half(struct __test_metadata *_metadata, struct case_ctx *c,
 	}
 	CASE_NEEDS(stage_settle(&s));
 	for (size_t i = 0; i < CUTS; i++) {
-		EXPECT_EQ(0, pages_young(at[i], half))
-			TH_LOG("%s: still young after the look", cuts[i].name);
+		EXPECT_OLD(at[i], half, cuts[i].name);
 		if (how != OTHER_MEMORY)
 			continue;
 		/* There is no swap: nobody looks at anonymous memory. */
@@ -357,15 +347,11 @@ CASE(bounds, holes, 20)
 		{ "hole, all others touched", 0x0180, 0xfe7f },
 		{ "hole, nothing touched", 0x0180, 0x0000 },
 	};
-	unsigned char *room, *at[ARRAY_SIZE(row)];
+	unsigned char *at[ARRAY_SIZE(row)];
 	int folio[ARRAY_SIZE(row)];
 	struct stage s;
 
-	CASE_NEEDS(stage_make(c, &s, ORDER, ARRAY_SIZE(row)));
-	room = stage_room(&s, ARRAY_SIZE(row));
-	for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
-		STAGE_MAP_ONE(&s, folio[i], at[i], stage_place(&s, room, i, 1));
-	}
+	CASE_NEEDS(stage_mapped(c, &s, ORDER, ARRAY_SIZE(row), 1, folio, at));
 	CASE_NEEDS(stage_age(&s));
 	for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
 		for (size_t p = 0; p < s.pages; p++)
@@ -384,8 +370,7 @@ CASE(bounds, holes, 20)
 	}
 	CASE_NEEDS(stage_settle(&s));
 	for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
-		EXPECT_EQ(0, pages_young(at[i], s.bytes))
-			TH_LOG("%s: still young after the look", row[i].name);
+		EXPECT_OLD(at[i], s.bytes, row[i].name);
 	}
 	EXPECT_EQ(0, stage_evict(&s));
 }

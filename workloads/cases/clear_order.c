@@ -4,13 +4,8 @@
  * that clears tells (debug config), whatever it is called in this kernel.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <unistd.h>
 
 #include "lib/clear_util.h"
 
@@ -18,18 +13,17 @@ CASE_PROGRAM("order in which the pages of a huge page are cleared", 120,
 	     "cpus=1");
 CASES(clear_order);
 
-#define TRACING		"/sys/kernel/tracing"
 #define PMD		((size_t)2 << 20)
 #define CALLS		4096
 
 /* The functions that clear, of kernels with clear_pages() and without. */
 static const char *const probes[] = {
 #ifdef __aarch64__
-	"p:folab/clear clear_page_range at=%x0:x64 end=%x1:x64",
-	"p:folab/clear clear_page at=%x0:x64",
+	"clear_page_range at=%x0:x64 end=%x1:x64",
+	"clear_page at=%x0:x64",
 #else
-	"p:folab/clear clear_pages_erms at=%di:x64 bytes=%cx:x64",
-	"p:folab/clear clear_page_erms at=%di:x64",
+	"clear_pages_erms at=%di:x64 bytes=%cx:x64",
+	"clear_page_erms at=%di:x64",
 #endif
 };
 
@@ -44,71 +38,20 @@ struct call {
 	uint64_t at, end;
 };
 
-/* ---- the probe ------------------------------------------------------------------ */
-
-static int put(const char *file, int how, const char *text)
-{
-	char path[128];
-	int fd, ret = 0;
-
-	snprintf(path, sizeof(path), TRACING "/%s", file);
-	fd = open(path, O_WRONLY | O_CLOEXEC | how);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
-static void probe_end(void)
-{
-	put("events/folab/clear/enable", 0, "0");
-	put("kprobe_events", O_APPEND, "-:folab/clear");
-}
-
-/* 1: this kernel has no probes, or nothing to probe. */
-static int probe_begin(void)
-{
-	int rc = -1;
-
-	if (mount("tracefs", TRACING, "tracefs", 0, NULL) && errno != EBUSY)
-		return case_lacks("no tracefs in this kernel");
-	for (size_t i = 0; rc && i < ARRAY_SIZE(probes); i++)
-		rc = put("kprobe_events", O_APPEND, probes[i]);
-	if (rc)
-		return case_lacks("no probe at what clears a page: %s",
-				  strerror(-rc));
-	rc = put("events/folab/clear/enable", 0, "1");
-	if (rc)
-		probe_end();
-	return rc ? case_fail("can't enable the probe: %s", strerror(-rc)) : 0;
-}
-
 /* Calls since the trace was emptied, in their order: how many, or -1. */
 static int calls_read(struct call *calls)
 {
-	FILE *f = fopen(TRACING "/trace", "re");
-	char line[512];
-	int n = 0;
+	static const char *const names[] = { "at", "end", "bytes" };
+	static struct probe_call seen[CALLS];
+	int n = probe_calls(names, seen, CALLS);
 
-	if (!f)
-		return case_fail("can't read the trace: %s", strerror(errno));
-	while (n < CALLS && fgets(line, sizeof(line), f)) {
-		const char *at = strstr(line, " at=0x");
-		const char *end = strstr(line, " end=0x");
-		const char *bytes = strstr(line, " bytes=0x");
-
-		if (!at)
-			continue;
-		calls[n].at = strtoull(at + 4, NULL, 16);
-		calls[n].end = end ? strtoull(end + 5, NULL, 16) :
-			calls[n].at + (bytes ? strtoull(bytes + 7, NULL, 16) :
+	for (int i = 0; i < n; i++) {
+		calls[i].at = seen[i].arg[0];
+		calls[i].end = seen[i].has[1] ? seen[i].arg[1] :
+			calls[i].at + (seen[i].has[2] ? seen[i].arg[2] :
 				       page_bytes());
-		n++;
 	}
-	fclose(f);
-	return n == CALLS ? case_fail("more than %d calls", CALLS) : n;
+	return n;
 }
 
 /* ---- what it saw ---------------------------------------------------------------- */
@@ -145,9 +88,7 @@ static int try_hint(const struct clear *k, size_t hint, struct call *calls)
 
 	if (!at)
 		return case_fail("can't map memory: %s", strerror(errno));
-	if (put("trace", O_TRUNC, ""))
-		return case_fail("can't empty the trace");
-	if (clear_fault(at, hint, WAY_WRITE, -1))
+	if (probe_forget() || clear_fault(at, hint, WAY_WRITE, -1))
 		return -1;
 	n = calls_read(calls);
 	if (n < 0)
@@ -187,10 +128,9 @@ CASE(clear_order, faulting_page_is_last, 60)
 	CASE_NEEDS(clear_begin(c, &k, variant->kind, PMD, 2));
 	if (variant->kind == CLEAR_ANON)
 		CASE_NEEDS(thp_allow(c, AREA_ANON, pmd_order()));
-	CASE_NEEDS(probe_begin());
+	CASE_NEEDS(probe_begin(probes, ARRAY_SIZE(probes)));
 	for (size_t i = 0; i < ARRAY_SIZE(hints) && !rc; i++)
 		rc = try_hint(&k, hints[i], calls);
-	probe_end();
 	ASSERT_EQ(0, rc) TH_LOG("%s", case_why());
 }
 

@@ -122,14 +122,12 @@ static void lock_half(struct __test_metadata *_metadata, struct case_ctx *c,
 	};
 	enum { N = ARRAY_SIZE(touch) };
 	uint64_t lock_mask = (uint64_t)0xff << first;
-	unsigned char *room, *at[N];
+	unsigned char *at[N];
 	int folio[N];
 	struct stage s;
 
-	CASE_NEEDS(stage_make(c, &s, ORDER, N));
-	room = stage_room(&s, N);
+	CASE_NEEDS(stage_mapped(c, &s, ORDER, N, 1, folio, at));
 	for (size_t i = 0; i < N; i++) {
-		STAGE_MAP_ONE(&s, folio[i], at[i], stage_place(&s, room, i, 1));
 		/* Not mlock(2), which touches, and makes folios active. */
 		ASSERT_EQ(0, mlock2(at[i] + first * s.page, HALF * s.page,
 				    MLOCK_ONFAULT));
@@ -203,15 +201,11 @@ CASE(mlock, by_another_process, 20)
 	enum { WHOLE, PART, N };
 	struct locker l[N];
 	struct peer peer[N];
-	unsigned char *room, *at[N + 1];
+	unsigned char *at[N + 1];
 	int folio[N + 1];
 	struct stage s;
 
-	CASE_NEEDS(stage_make(c, &s, ORDER, N + 1));
-	room = stage_room(&s, N + 1);
-	for (size_t i = 0; i < N + 1; i++) {
-		STAGE_MAP_ONE(&s, folio[i], at[i], stage_place(&s, room, i, 1));
-	}
+	CASE_NEEDS(stage_mapped(c, &s, ORDER, N + 1, 1, folio, at));
 	for (size_t i = 0; i < N; i++) {
 		l[i] = (struct locker){ &s, folio[i], i == PART ? 6 : 0,
 					i == PART ? 4 : s.pages };

@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 #include "lib/young_util.h"
@@ -96,64 +94,24 @@ CASE(notifier, every_page_is_invalidated, 20)
 	close(fd);
 }
 
-#define TRACING	"/sys/kernel/tracing"
 /* What every notifier of a process is called through (mm/mmu_notifier.c). */
-#define PROBE	"p:folab/young __mmu_notifier_clear_flush_young mm=$arg1:x64 start=$arg2:x64 end=$arg3:x64"
-
-static int trace_write(const char *file, const char *text)
-{
-	char path[128];
-	int fd, ret = 0;
-
-	snprintf(path, sizeof(path), TRACING "/%s", file);
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		ret = case_lacks("can't write %s: %s (CONFIG_KPROBE_EVENTS)",
-				 path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return ret;
-}
-
-static int probe(bool on)
-{
-	int ret;
-
-	if (!on) {
-		trace_write("events/folab/young/enable", "0");
-		return trace_write("kprobe_events", "-:folab/young");
-	}
-	if (mount("tracefs", TRACING, "tracefs", 0, NULL) && errno != EBUSY)
-		return case_lacks("no tracefs in this kernel");
-	ret = trace_write("kprobe_events", PROBE);
-	if (!ret)
-		ret = trace_write("trace", "");
-	return ret ? ret : trace_write("events/folab/young/enable", "1");
-}
+static const char *const probes[] = {
+	"__mmu_notifier_clear_flush_young mm=$arg1:x64 start=$arg2:x64 end=$arg3:x64",
+};
+#define CALLS	4096
 
 /* How often was each page of a mapping told of? */
-static int count_calls(const unsigned char *at, size_t pages,
-		       unsigned int *calls)
+static void count_calls(const struct probe_call *seen, int n,
+			const unsigned char *at, size_t pages,
+			unsigned int *calls)
 {
-	FILE *f = fopen(TRACING "/trace", "re");
-	char line[512];
-
-	if (!f)
-		return case_fail("can't read the trace: %s", strerror(errno));
-	while (fgets(line, sizeof(line), f)) {
-		const char *p = strstr(line, "start=0x");
-		unsigned long long start, end;
-
-		if (!p || sscanf(p, "start=0x%llx end=0x%llx", &start, &end) != 2)
-			continue;
+	for (int c = 0; c < n; c++)
 		for (size_t i = 0; i < pages; i++) {
 			uintptr_t page = (uintptr_t)at + i * page_bytes();
 
-			calls[i] += page >= start && page < end;
+			calls[i] += page >= seen[c].arg[0] &&
+				page < seen[c].arg[1];
 		}
-	}
-	fclose(f);
-	return 0;
 }
 
 /*
@@ -170,8 +128,10 @@ CASE(notifier, every_page_is_asked_for, 20)
 		{ 0, 16, 0x0000 }, { 0, 16, 0x8000 }, { 0, 16, 0xffff },
 		{ 0, 8, 0x0001 }, { 8, 8, 0x0000 }, { 5, 6, 0x0020 },
 	};
+	static const char *const names[PROBE_ARGS] = { "start", "end" };
+	static struct probe_call seen[CALLS];
 	unsigned char *room, *at[ARRAY_SIZE(row)];
-	int folio[ARRAY_SIZE(row)], fd;
+	int folio[ARRAY_SIZE(row)], fd, n;
 	unsigned int calls[18];
 	struct stage s;
 
@@ -192,13 +152,14 @@ CASE(notifier, every_page_is_asked_for, 20)
 	CASE_NEEDS(stage_age(&s));
 	for (size_t i = 0; i < ARRAY_SIZE(row); i++)
 		stage_touch_mask(&s, at[i], row[i].touch);
-	CASE_NEEDS(probe(true));
+	CASE_NEEDS(probe_begin(probes, 1));
 	ASSERT_EQ(0, stage_look(&s)) TH_LOG("%s", case_why());
-	trace_write("events/folab/young/enable", "0");
+	ASSERT_EQ(0, probe_stop()) TH_LOG("%s", case_why());
+	n = probe_calls(names, seen, CALLS);
+	ASSERT_LE(0, n) TH_LOG("%s", case_why());
 	for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
 		memset(calls, 0, sizeof(calls));
-		ASSERT_EQ(0, count_calls(at[i] - s.page, row[i].pages + 2,
-					 calls));
+		count_calls(seen, n, at[i] - s.page, row[i].pages + 2, calls);
 		for (size_t p = 0; p < row[i].pages + 2; p++) {
 			bool mapped = p && p <= row[i].pages;
 
@@ -207,7 +168,6 @@ CASE(notifier, every_page_is_asked_for, 20)
 				       (ssize_t)p - 1, calls[p]);
 		}
 	}
-	probe(false);
 	close(fd);
 }
 

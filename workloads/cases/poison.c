@@ -61,9 +61,7 @@ CASE(poison, page_of_a_file, 20)
 	int folio;
 	bool whole;
 
-	CASE_NEEDS(stage_make(c, &s, ORDER, 2));
-	STAGE_MAP_ONE(&s, folio, at,
-		      stage_place(&s, stage_room(&s, 1), 0, 1));
+	CASE_NEEDS(stage_mapped(c, &s, ORDER, 1, 1, &folio, &at));
 	frame = s.folios[folio].pfn + BROKEN;
 	CASE_NEEDS(poison(c, at + BROKEN * s.page));
 	EXPECT_EQ(0, buses) TH_LOG("SIGBUS, but the page is on disk");

@@ -44,15 +44,11 @@ static const struct pattern {
 static void look_at_patterns(struct __test_metadata *_metadata,
 			     struct case_ctx *c, size_t shift, bool mglru)
 {
-	unsigned char *room, *at[PATTERNS];
+	unsigned char *at[PATTERNS];
 	int folio[PATTERNS];
 	struct stage s;
 
-	CASE_NEEDS(stage_make(c, &s, ORDER, PATTERNS));
-	room = stage_room(&s, PATTERNS);
-	for (size_t i = 0; i < PATTERNS; i++) {
-		STAGE_MAP_ONE(&s, folio[i], at[i], stage_place(&s, room, i, shift));
-	}
+	CASE_NEEDS(stage_mapped(c, &s, ORDER, PATTERNS, shift, folio, at));
 	CASE_NEEDS(stage_age(&s));
 	for (size_t i = 0; i < PATTERNS; i++)
 		stage_touch_mask(&s, at[i], patterns[i].mask);
@@ -77,9 +73,7 @@ static void look_at_patterns(struct __test_metadata *_metadata,
 	}
 	CASE_NEEDS(stage_settle(&s));
 	for (size_t i = 0; i < PATTERNS; i++) {
-		EXPECT_EQ(0, pages_young(at[i], s.bytes))
-			TH_LOG("%s: still young after the look",
-			       patterns[i].name);
+		EXPECT_OLD(at[i], s.bytes, patterns[i].name);
 	}
 	EXPECT_EQ(0, stage_evict(&s));
 }
@@ -310,17 +304,13 @@ CASE(young, touch_after_the_look_is_seen, 20)
 CASE(young, idle_bits_keep_their_meaning, 20)
 {
 	enum { TRACKER_FIRST, RECLAIM_FIRST, AFTERWARDS, N };
-	unsigned char *room, *at[N];
+	unsigned char *at[N];
 	int folio[N];
 	struct page_view v;
 	struct stage s;
 	bool idle;
 
-	CASE_NEEDS(stage_make(c, &s, ORDER, N));
-	room = stage_room(&s, N);
-	for (size_t i = 0; i < N; i++) {
-		STAGE_MAP_ONE(&s, folio[i], at[i], stage_place(&s, room, i, 1));
-	}
+	CASE_NEEDS(stage_mapped(c, &s, ORDER, N, 1, folio, at));
 	CASE_NEEDS(stage_age(&s));
 	CASE_NEEDS(idle_set(s.folios[folio[RECLAIM_FIRST]].pfn));
 	ASSERT_EQ(0, idle_get(s.folios[folio[RECLAIM_FIRST]].pfn, &idle));
@@ -356,8 +346,7 @@ CASE(young, soft_dirty_stays_with_its_page, 20)
 	struct stage s;
 	int folio;
 
-	CASE_NEEDS(stage_make(c, &s, ORDER, 1));
-	STAGE_MAP_ONE(&s, folio, at, stage_place(&s, stage_room(&s, 1), 0, 1));
+	CASE_NEEDS(stage_mapped(c, &s, ORDER, 1, 1, &folio, &at));
 	/* A mapping that is new is soft-dirty as a whole. */
 	ASSERT_EQ(0, page_view(0, at, &v));
 	if (!v.soft_dirty)
@@ -399,18 +388,17 @@ CASE(young, folded_beside_single_ptes, 20)
 		{ "first single, first page of the block", 16, 0 },
 		{ "first single, nothing", 32, 0 },
 	};
-	unsigned char *room, *at[ARRAY_SIZE(row)];
+	unsigned char *at[ARRAY_SIZE(row)];
 	int folio[ARRAY_SIZE(row)];
 	struct stage s;
 
 	if (cont_pages() != 16)
 		SKIP(return, "no contpte blocks of 16 pages on this machine");
-	CASE_NEEDS(stage_make(c, &s, ORDER + 1, ARRAY_SIZE(row)));
-	room = stage_room(&s, ARRAY_SIZE(row));
+	CASE_NEEDS(stage_mapped(c, &s, ORDER + 1, ARRAY_SIZE(row), 0, folio,
+				at));
 	for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
 		size_t hole = row[i].single ? 16 + 5 : 5;
 
-		STAGE_MAP_ONE(&s, folio[i], at[i], stage_place(&s, room, i, 0));
 		/* The hole unfolds the block; to fill it does not fold it. */
 		ASSERT_EQ(0, madvise(at[i] + hole * s.page, s.page,
 				     MADV_DONTNEED));
@@ -433,8 +421,7 @@ CASE(young, folded_beside_single_ptes, 20)
 	}
 	CASE_NEEDS(stage_settle(&s));
 	for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
-		EXPECT_EQ(0, pages_young(at[i], s.bytes))
-			TH_LOG("%s: still young after the look", row[i].name);
+		EXPECT_OLD(at[i], s.bytes, row[i].name);
 	}
 	EXPECT_EQ(0, stage_evict(&s));
 }
@@ -453,16 +440,14 @@ CASE(young, block_in_two_vmas, 20)
 		{ 0x1001, 0x0001 }, { 0x8001, 0x8000 }, { 0x0180, 0x0100 },
 		{ 0x0180, 0x0080 }, { 0x0000, 0x0000 },
 	};
-	unsigned char *room, *at[ARRAY_SIZE(row)];
+	unsigned char *at[ARRAY_SIZE(row)];
 	int folio[ARRAY_SIZE(row)];
 	struct stage s;
 
 	if (cont_pages() != 16)
 		SKIP(return, "no contpte blocks of 16 pages on this machine");
-	CASE_NEEDS(stage_make(c, &s, ORDER, ARRAY_SIZE(row)));
-	room = stage_room(&s, ARRAY_SIZE(row));
+	CASE_NEEDS(stage_mapped(c, &s, ORDER, ARRAY_SIZE(row), 0, folio, at));
 	for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
-		STAGE_MAP_ONE(&s, folio[i], at[i], stage_place(&s, room, i, 0));
 		ASSERT_EQ(0, madvise(at[i] + 8 * s.page, 8 * s.page,
 				     MADV_DONTDUMP));
 	}
@@ -490,7 +475,8 @@ CASE(young, block_in_two_vmas, 20)
 	CASE_NEEDS(stage_stock(&s));
 	CASE_NEEDS(stage_look(&s));
 	CASE_NEEDS(stage_settle(&s));
-	EXPECT_EQ(0, pages_young(room, (ARRAY_SIZE(row) + 1) * 4 * s.bytes));
+	EXPECT_EQ(0, pages_young(at[0], (ARRAY_SIZE(row) + 1) * 4 *
+				 s.bytes));
 	EXPECT_EQ(0, stage_evict(&s));
 }
 

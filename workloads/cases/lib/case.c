@@ -162,6 +162,7 @@ int case_begin(struct case_ctx *c, const char *name)
 	each_left(CGROUPS, sweep_cgroup);
 	each_left(SCRATCH, sweep_dir);
 	knobs_put_back();
+	probe_end();
 
 	number++;
 	snprintf(c->name, sizeof(c->name), "%s", name);
@@ -328,6 +329,7 @@ int case_end(struct case_ctx *c)
 		faults++;
 	}
 	knobs_put_back();
+	probe_end();
 	drain_lists();
 	if (!c->loose)
 		faults += check_memory(c);

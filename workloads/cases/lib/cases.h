@@ -207,6 +207,31 @@ int case_limit(int seconds);
 	ASSERT_EQ(0, rc_) TH_LOG("%s: %s", #call, case_why()); \
 } while (0)
 
+/* ---- a probe at a function of the kernel (the debug config has them) --------- */
+
+#define PROBE_ARGS	3
+
+struct probe_call {
+	uint64_t arg[PROBE_ARGS];
+	bool has[PROBE_ARGS];	/* the probe has an argument of this name */
+};
+
+/*
+ * Probe the first of @places that this kernel has: "FUNCTION NAME=%REGISTER:x64"
+ * with as many arguments as there are.  One probe at a time; case_end() ends
+ * it.  1: no probes, or no such function.
+ */
+int probe_begin(const char *const *places, size_t n);
+int probe_stop(void);	/* what it saw stays; 0 or -1 */
+int probe_forget(void);	/* what it saw so far; 0 or -1 */
+void probe_end(void);
+/*
+ * What it saw, in order: arguments of these names (NULL: none), the first of
+ * which each call has.  Returns how many calls, or -1, if there are @most, too.
+ */
+int probe_calls(const char *const names[PROBE_ARGS], struct probe_call *calls,
+		int most);
+
 /* ---- settings --------------------------------------------------------------- */
 
 /* Write @value to @path; put back by case_end().  1: there is no such file. */

@@ -11,23 +11,20 @@
 #include "clear_util.h"
 
 struct kill_plan {
-	struct clear k;		/* of hugetlb; its pool is @units */
-	size_t units;
+	enum clear_kind kind;	/* of hugetlb */
+	size_t unit, units;	/* bytes of a page; pages, in its pool, too */
 	enum clear_way way;	/* WAY_FALLOCATE: of all of them at once */
 	bool unreserved;	/* MAP_NORESERVE */
 	bool kept;		/* a file that its maker has open, too */
 	int moments;		/* kills, evenly over the clear */
-};
-
-struct kill_seen {
-	int inside;		/* kills that came while the kernel cleared */
-	double clear_seconds;	/* of all units, undisturbed */
+	struct clear k;		/* clear_kill() fills this in */
 };
 
 /*
  * Kill at each moment, then: the counts of the pool and of the cgroup are what
- * they were, and the same pages, faulted again, are all zero.  0 or -1.
+ * they were, and the same pages, faulted again, are all zero.  Almost all kills
+ * have to come while the kernel clears.  0, -1, or 1: this machine can't.
  */
-int clear_kill(struct case_ctx *c, struct kill_plan *p, struct kill_seen *seen);
+int clear_kill(struct case_ctx *c, struct kill_plan *p);
 
 #endif

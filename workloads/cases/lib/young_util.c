@@ -286,6 +286,27 @@ unsigned char *stage_place(const struct stage *s, unsigned char *room, size_t i,
 	return room + i * 4 * s->bytes + shift * s->page;
 }
 
+int stage_mapped(struct case_ctx *c, struct stage *s, int order, size_t n,
+		 size_t shift, int *folio, unsigned char **at)
+{
+	int rc = stage_make(c, s, order, n);
+	unsigned char *room;
+
+	if (rc)
+		return rc;
+	room = stage_room(s, n);
+	for (size_t i = 0; i < n; i++) {
+		folio[i] = stage_take(s, 1);
+		if (folio[i] < 0)
+			return -1;
+		at[i] = stage_map(s, stage_place(s, room, i, shift), folio[i],
+				  0, s->pages);
+		if (!at[i])
+			return -1;
+	}
+	return 0;
+}
+
 int anon_fodder(struct case_ctx *c, struct area *a, size_t bytes, int order)
 {
 	size_t folio = page_bytes() << order;

@@ -102,6 +102,13 @@ unsigned char *stage_room(const struct stage *s, size_t n);
 unsigned char *stage_place(const struct stage *s, unsigned char *room, size_t i,
 			   size_t shift);
 
+/*
+ * A stage (stage_make()) of @n folios, and each of them mapped whole, @shift
+ * pages off: @folio and @at have room for @n.  0, -1, or 1.
+ */
+int stage_mapped(struct case_ctx *c, struct stage *s, int order, size_t n,
+		 size_t shift, int *folio, unsigned char **at);
+
 /* Number of bits set below @n. */
 size_t mask_pages(uint64_t mask, size_t n);
 
@@ -111,6 +118,11 @@ size_t mask_pages(uint64_t mask, size_t n);
 		TH_LOG("%s: %s instead of %s", what, decision_name(d_), \
 		       decision_name(expected)); \
 } while (0)
+
+/* Behind a look and stage_settle(): no PTE of these bytes is young. */
+#define EXPECT_OLD(at, bytes, what) \
+	EXPECT_EQ(0, pages_young(at, bytes)) \
+		TH_LOG("%s: still young after the look", what)
 
 /* Take one folio and map all of it; in the body of a case only. */
 #define STAGE_MAP_ONE(s, folio, at, where) do { \
