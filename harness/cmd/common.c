@@ -8,7 +8,12 @@
 
 int cmd_fail(const struct err *err)
 {
+	struct err interrupted = { 0 };
+
 	progress_end(NULL);
+	/* What failed after a signal failed because of it: a write cut short. */
+	if (err->code != EXIT_INTERRUPTED && intr_check(&interrupted))
+		err = &interrupted;
 	progress_note("folab: %s", err->text);
 	return err->code;
 }
