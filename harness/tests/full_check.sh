@@ -3,7 +3,8 @@
 #
 # Every correctness case, on both kernels and both architectures, on the kernels
 # that are measured and on those that check themselves.  The walks are shorter
-# on the latter, which take eight times as long.
+# on the latter, which take eight times as long.  The series that clears ranges
+# runs what clears.
 . "$(dirname "$0")/tap.sh"
 
 all() {	# NAME OPTION...
@@ -16,9 +17,20 @@ all() {	# NAME OPTION...
 		'[ $(grep -c "^ *# same: walk\." "$work/out") -ge 40 ] && grep -q "^ok [0-9]* alike$" "$work/out"'
 }
 
+clearing() {	# NAME OPTION...
+	local name=$1
+	shift
+	run "$folab" check -q -k 6.12+clear-pages "$@" \
+		$(basename -s .c -a workloads/cases/clear*.c)
+	grep -B3 '^ *not ok' "$work/out" | sed 's/^/# /'
+	tap "what clears on 6.12+clear-pages, $name: none fails" [ $rc = 0 ]
+}
+
 for arch in arm64 x86_64; do
 	all $arch -a $arch
 	all "$arch --debug" -a $arch --debug --boot folab.walk_steps=500
+	clearing $arch -a $arch
+	clearing "$arch --debug" -a $arch --debug
 done
 run "$folab" check -q -k 6.12 found
 tap "what the walk found in 6.12 is still there" eval \

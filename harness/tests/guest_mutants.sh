@@ -4,7 +4,7 @@
 # folab mutants: passes where a case catches the mutant, and says so where the
 # case would fail anyway, and where the mutant is no patch.  --full: also where
 # none catches it, for which folab runs all quick cases.
-# harness/tests/full_check.sh runs the shipped mutants.
+# harness/tests/full_mutants.sh runs the shipped mutants.
 . "$(dirname "$0")/tap.sh"
 
 # A tree whose mutants are ours.
