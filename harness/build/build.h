@@ -28,6 +28,7 @@ int build_check_spec(const char *spec, const struct arch *arch, struct err *err)
 struct series_info {
 	char *base, *name, *title;
 	int64_t patches;
+	char *broken;		/* why it can't be used, then no title; NULL */
 };
 int build_series(struct series_info **list, size_t *n, struct err *err);
 void build_series_free(struct series_info *list, size_t n);

@@ -318,6 +318,24 @@ static char *title_of(const struct series *s)
 	return title;
 }
 
+static void look_at(const char *base, const char *name,
+		    struct series_info *info)
+{
+	struct err broken = { 0 };
+	struct series s;
+
+	*info = (struct series_info){
+		.base = xstrdup(base), .name = xstrdup(name),
+	};
+	if (series_load(&s, base, name, &broken)) {
+		info->broken = xstrdup(broken.text);
+	} else {
+		info->title = title_of(&s);
+		info->patches = (int64_t)s.patches.n;
+	}
+	series_free(&s);
+}
+
 int build_series(struct series_info **list, size_t *n, struct err *err)
 {
 	struct strlist bases = { 0 }, names = { 0 };
@@ -334,21 +352,11 @@ int build_series(struct series_info **list, size_t *n, struct err *err)
 
 		if (str_starts(bases.v[i], "linux-"))
 			folders(dir, &names);
-		for (size_t k = 0; k < names.n && !rc; k++) {
+		for (size_t k = 0; k < names.n; k++) {
 			const char *base = bases.v[i] + strlen("linux-");
-			struct series s;
 
-			rc = series_load(&s, base, names.v[k], err);
-			if (!rc) {
-				*list = xrealloc(*list, *n + 1, sizeof(**list));
-				(*list)[(*n)++] = (struct series_info) {
-					.base = xstrdup(base),
-					.name = xstrdup(s.name),
-					.title = title_of(&s),
-					.patches = s.patches.n,
-				};
-			}
-			series_free(&s);
+			*list = xrealloc(*list, *n + 1, sizeof(**list));
+			look_at(base, names.v[k], &(*list)[(*n)++]);
 		}
 		strlist_free(&names);
 		memset(&names, 0, sizeof(names));
@@ -370,6 +378,7 @@ void build_series_free(struct series_info *list, size_t n)
 		free(list[i].base);
 		free(list[i].name);
 		free(list[i].title);
+		free(list[i].broken);
 	}
 	free(list);
 }

@@ -75,19 +75,26 @@ static int list_series(struct err *err)
 {
 	struct series_info *list;
 	size_t n;
+	int rc = 0;
 
 	if (build_series(&list, &n, err))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		char spec[128];
 
+		/* The others are of use all the same. */
+		if (list[i].broken) {
+			rc = err_set(err, EXIT_USAGE, "%s", list[i].broken);
+			continue;
+		}
 		snprintf(spec, sizeof(spec), "%s+%s", list[i].base,
 			 list[i].name);
-		printf("%-22s %" PRId64 " patches: %s\n", spec,
-		       list[i].patches, list[i].title);
+		printf("%-22s %" PRId64 " patch%s: %s\n", spec,
+		       list[i].patches, list[i].patches == 1 ? "" : "es",
+		       list[i].title);
 	}
 	build_series_free(list, n);
-	return 0;
+	return rc;
 }
 
 static int list_cases(struct err *err)
