@@ -44,9 +44,11 @@ override CFLAGS += -std=gnu11 -Wall -Wextra -Wshadow -Wmissing-prototypes \
 # ---- the rooms ------------------------------------------------------------
 
 ROOMS	:= harness/base harness/record cgroups harness/plan harness/build \
-	   harness/analyse workloads harness/report harness/machine harness/cmd
+	   harness/analyse workloads harness/report harness/measure \
+	   harness/machine harness/cmd
 # What the agent is made of: the floors below it.
-GUEST	:= harness/base harness/record cgroups workloads harness/agent
+GUEST	:= harness/base harness/record cgroups workloads harness/measure \
+	   harness/agent
 
 HOST_SRC  := $(wildcard $(addsuffix /*.c,$(ROOMS)))
 GUEST_SRC := $(wildcard $(addsuffix /*.c,$(GUEST)))
