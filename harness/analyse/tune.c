@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which unit a kernel should clear in on this machine.
+ */
+#include <math.h>
+
+#include "private.h"
+
+/*
+ * Smallest unit whose rate is TUNE_SHARE of the best one; of those that are
+ * over sooner than @limit (seconds) where there is one.
+ */
+void tune_choose(const struct chunk_table *table, double limit,
+		 struct tune *tune)
+{
+	const struct chunk_method *m = chunk_kernels(table);
+	size_t best = 0;
+	bool any = false;
+
+	*tune = (struct tune){ .method = m, .limit = limit };
+	if (!m)
+		return;
+	tune->best = m->cell[m->best].rate;
+	for (size_t i = 0; i < m->n; i++) {
+		const struct chunk_cell *c = &m->cell[i];
+
+		if (isfinite(limit) && !(c->one <= limit))
+			continue;
+		if (!any || c->rate > m->cell[best].rate)
+			best = i;
+		any = true;
+	}
+	/* Nothing is as short: the smallest comes closest. */
+	tune->within = any;
+	tune->unit = any ? best : 0;
+	for (size_t i = best; any && i-- > 0;)
+		if (m->cell[i].rate >= TUNE_SHARE * m->cell[best].rate &&
+		    (!isfinite(limit) || m->cell[i].one <= limit))
+			tune->unit = i;
+	tune->share = m->cell[tune->unit].rate / tune->best;
+	tune->knee = m->knee < m->n;
+	tune->noisy = chunk_noisy(m);
+}
