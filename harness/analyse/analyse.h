@@ -21,6 +21,11 @@ double stat_max(const double *v, size_t n);
 /* Standard deviation of a sample (n - 1) in percent of the mean; 0 if n is 1
  * or the mean is 0. */
 double stat_stdev_pct(const double *v, size_t n);
+/*
+ * Standard error of the median in percent of it, from the median absolute
+ * deviation: an outlier more or less does not count.  NAN if n is 1.
+ */
+double stat_median_error_pct(const double *v, size_t n);
 
 /* ---- clear-chunk: chunks by methods (chunk.c) -------------------------------- */
 
@@ -29,6 +34,7 @@ struct chunk_cell {
 	uint64_t chunk;		/* bytes */
 	double rate;		/* 10^9 bytes a second, median */
 	double spread_pct;	/* standard deviation over the passes */
+	double error_pct;	/* standard error of the median */
 	double hot, llc;	/* reading a working set again: how many times as long */
 	double one, one_max;	/* seconds one chunk takes: median, longest seen */
 };
@@ -38,7 +44,7 @@ struct chunk_method {
 	bool kernels;		/* what the kernel uses on this processor */
 	struct chunk_cell *cell;	/* by rising chunk */
 	size_t n;
-	size_t best;		/* fastest cell */
+	size_t best;		/* fastest cell; its rate is NAN if no rate is known */
 	double plateau;		/* rate of small chunks (64K at most), median */
 	double middle;		/* halfway from there to the best */
 	size_t knee;		/* first cell above it; n: there is none */
@@ -55,7 +61,7 @@ void chunk_table_free(struct chunk_table *table);
 /* The kernel's method, the fastest one that streams; NULL: not measured. */
 const struct chunk_method *chunk_kernels(const struct chunk_table *table);
 const struct chunk_method *chunk_streaming(const struct chunk_table *table);
-/* Median of its cells' spreads, and is that too much to tell units apart? */
+/* Median of its cells' errors, and is that too much to tell units apart? */
 double chunk_noise_pct(const struct chunk_method *m);
 bool chunk_noisy(const struct chunk_method *m);
 

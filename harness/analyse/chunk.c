@@ -14,7 +14,7 @@
 #define SUFFIX		".ns"
 #define SMALL_CHUNK	(UINT64_C(64) << 10)	/* the plateau's largest */
 #define KNEE_GAIN	1.25	/* the best over the plateau, at least */
-#define NOISY_PCT	5.0
+#define NOISY_PCT	3.0	/* a median's standard error */
 
 /* One counter of a cell in each sample behind the warm-up. */
 struct column {
@@ -41,7 +41,7 @@ static struct column column(const struct trial *t, const char *cell,
 /* Median of the quotients of two counters; NAN if a sample lacks one. */
 static double median_ratio(const struct trial *t, const char *cell,
 			   const char *above, const char *below,
-			   double *spread_pct)
+			   double *spread_pct, double *error_pct)
 {
 	struct column a = column(t, cell, above), b = column(t, cell, below);
 	double median = NAN;
@@ -57,6 +57,8 @@ static double median_ratio(const struct trial *t, const char *cell,
 		median = stat_median(a.v, a.n);
 	if (spread_pct)
 		*spread_pct = known ? stat_stdev_pct(a.v, a.n) : NAN;
+	if (error_pct)
+		*error_pct = known ? stat_median_error_pct(a.v, a.n) : NAN;
 	free(a.v);
 	free(b.v);
 	return median;
@@ -123,9 +125,12 @@ static void add_cell(struct chunk_method *m, const struct trial *t,
 	c = &m->cell[m->n++];
 	*c = (struct chunk_cell){ .chunk = chunk };
 	/* Bytes a nanosecond are 10^9 bytes a second. */
-	c->rate = median_ratio(t, cell, "bytes", "ns", &c->spread_pct);
-	c->hot = median_ratio(t, cell, "hot_after_ns", "hot_before_ns", NULL);
-	c->llc = median_ratio(t, cell, "llc_after_ns", "llc_before_ns", NULL);
+	c->rate = median_ratio(t, cell, "bytes", "ns", &c->spread_pct,
+			       &c->error_pct);
+	c->hot = median_ratio(t, cell, "hot_after_ns", "hot_before_ns", NULL,
+			      NULL);
+	c->llc = median_ratio(t, cell, "llc_after_ns", "llc_before_ns", NULL,
+			      NULL);
 	c->one = median_of(t, cell, "one_ns", NULL) / 1e9;
 	median_of(t, cell, "one_max_ns", &c->one_max);
 	c->one_max /= 1e9;
@@ -150,9 +155,11 @@ static void find_knee(struct chunk_method *m)
 
 	m->knee = m->n;
 	for (size_t i = 0; i < m->n; i++) {
+		if (!isfinite(m->cell[i].rate))
+			continue;
 		if (m->cell[i].chunk <= SMALL_CHUNK)
 			small[n++] = m->cell[i].rate;
-		if (m->cell[i].rate > m->cell[m->best].rate)
+		if (!(m->cell[m->best].rate >= m->cell[i].rate))
 			m->best = i;
 	}
 	m->plateau = n ? stat_median(small, n) : NAN;
@@ -257,8 +264,8 @@ double chunk_noise_pct(const struct chunk_method *m)
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->n; i++)
-		if (isfinite(m->cell[i].spread_pct))
-			v[n++] = m->cell[i].spread_pct;
+		if (isfinite(m->cell[i].error_pct))
+			v[n++] = m->cell[i].error_pct;
 	if (n)
 		median = stat_median(v, n);
 	free(v);

@@ -17,14 +17,15 @@ void tune_choose(const struct chunk_table *table, double limit,
 	size_t best = 0;
 	bool any = false;
 
-	*tune = (struct tune){ .method = m, .limit = limit };
-	if (!m)
+	*tune = (struct tune){ .limit = limit };
+	if (!m || !isfinite(m->cell[m->best].rate))
 		return;
+	tune->method = m;
 	tune->best = m->cell[m->best].rate;
 	for (size_t i = 0; i < m->n; i++) {
 		const struct chunk_cell *c = &m->cell[i];
 
-		if (isfinite(limit) && !(c->one <= limit))
+		if (!isfinite(c->rate) || (isfinite(limit) && !(c->one <= limit)))
 			continue;
 		if (!any || c->rate > m->cell[best].rate)
 			best = i;
