@@ -80,5 +80,10 @@ struct tune {
 };
 void tune_choose(const struct chunk_table *table, double limit,
 		 struct tune *tune);
+/*
+ * Seconds that a real-time thread waited at worst while memory was cleared in
+ * units of @unit, in any pass; NAN: not measured.
+ */
+double tune_worst(const struct result *r, uint64_t unit);
 
 #endif

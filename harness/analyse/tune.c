@@ -42,3 +42,24 @@ void tune_choose(const struct chunk_table *table, double limit,
 	tune->knee = m->knee < m->n;
 	tune->noisy = chunk_noisy(m);
 }
+
+double tune_worst(const struct result *r, uint64_t unit)
+{
+	double worst = NAN;
+
+	for (size_t i = 0; i < r->n_trials; i++) {
+		const struct trial *t = &r->trials[i];
+
+		for (size_t k = 0; k < t->n_samples; k++) {
+			const struct counters *c = &t->samples[k].counters;
+			int64_t of, ns;
+
+			/* A worst case has no warm-up. */
+			if (counters_get(c, "latency.unit", &of) &&
+			    (uint64_t)of == unit &&
+			    counters_get(c, "latency.max_ns", &ns))
+				worst = fmax(worst, ns / 1e9);
+		}
+	}
+	return worst;
+}

@@ -10,6 +10,7 @@
 #include "../report/report.h"
 #include "here.h"
 #include "outdir.h"
+#include "tune_delay.h"
 
 #define PLOT_SCRIPT	"tune.gp"
 #define PLOT		"tune.svg"
@@ -121,8 +122,10 @@ static int after_pass(void *arg, int64_t pass, struct sample *s,
 	return perf_bench_pass(arg, s, err);
 }
 
+/* @missing gets what could not be measured. */
 static int measure(const struct here *h, const struct scenario *s,
-		   struct perf_bench *perf, struct result *r, struct err *err)
+		   struct perf_bench *perf, struct result *r,
+		   struct strlist *missing, struct err *err)
 {
 	const struct machine_ops *m = &machine_local;
 	struct job job = {
@@ -151,6 +154,8 @@ static int measure(const struct here *h, const struct scenario *s,
 		rc = m->describe(&setup, r, err);
 	if (!rc)
 		rc = m->run(&setup, r->side, r->trials, r->n_trials, err);
+	if (!rc && h->tune)
+		rc = tune_delays(&setup, r, missing, err);
 	job_free(&job);
 	return rc;
 }
@@ -198,7 +203,8 @@ static int plot(const char *dir, struct result *r, struct err *err)
 }
 
 static int finish(const struct here *h, struct perf_bench *perf,
-		  struct outdir *out, struct result *r, struct err *err)
+		  const struct strlist *missing, struct outdir *out,
+		  struct result *r, struct err *err)
 {
 	char *text;
 	int rc;
@@ -206,6 +212,8 @@ static int finish(const struct here *h, struct perf_bench *perf,
 	analyse(r);
 	if (h->perf)
 		r->cross_check = xstrdup(perf->what);
+	for (size_t i = 0; i < missing->n; i++)
+		strlist_add(&r->notes, missing->v[i]);
 	for (size_t i = 0; i < perf->failed.n; i++)
 		strlist_addf(&r->notes, "cross-check: perf brought no %s",
 			     perf->failed.v[i]);
@@ -242,6 +250,7 @@ int here_run(struct here *h, int *code, struct err *err)
 {
 	struct outdir out = { .lock.fd = -1 };
 	struct perf_bench perf = { 0 };
+	struct strlist missing = { 0 };
 	struct result r = { 0 };
 	const struct workload *w;
 	struct scenario s = { 0 };
@@ -255,8 +264,8 @@ int here_run(struct here *h, int *code, struct err *err)
 	if (outdir_open(&out, h->out, name, err))
 		goto done;
 	fill_result(h, &s, &r);
-	if (measure(h, &s, &perf, &r, err) ||
-	    finish(h, &perf, &out, &r, err))
+	if (measure(h, &s, &perf, &r, &missing, err) ||
+	    finish(h, &perf, &missing, &out, &r, err))
 		goto done;
 	progress_note("result: %s", out.path);
 	*code = answer(h, &r);
@@ -264,6 +273,7 @@ int here_run(struct here *h, int *code, struct err *err)
 done:
 	outdir_close(&out);
 	perf_bench_free(&perf);
+	strlist_free(&missing);
 	result_free(&r);
 	scenario_free(&s);
 	free(name);

@@ -170,8 +170,9 @@ static bool idle(void *arg)
 {
 	const struct running *run = arg;
 
-	progress_step(run->passes_done, run->passes, "pass %" PRId64,
-		      run->passes_done + 1);
+	if (!run->setup->silent)
+		progress_step(run->passes_done, run->passes, "pass %" PRId64,
+			      run->passes_done + 1);
 	return !intr_seen();
 }
 
@@ -242,7 +243,9 @@ static int local_run(const struct machine_setup *setup,
 
 	if (rc)
 		return -1;
-	progress_begin("run %s, %" PRId64 " passes", w->name, run.passes);
+	if (!setup->silent)
+		progress_begin("run %s, %" PRId64 " passes", w->name,
+			       run.passes);
 	for (size_t i = 0; i < n && !rc; i++) {
 		struct trial *t = &trials[i];
 
@@ -250,7 +253,8 @@ static int local_run(const struct machine_setup *setup,
 		for (int64_t pass = 0; pass < run.passes && !rc; pass++)
 			rc = one_pass(&run, w, pass, t, err);
 	}
-	progress_end(rc ? NULL : "done");
+	if (!setup->silent)
+		progress_end(rc ? NULL : "done");
 	return rc;
 }
 

@@ -36,6 +36,7 @@ struct machine_setup {
 	int (*after_pass)(void *arg, int64_t pass, struct sample *s,
 			  struct err *err);
 	void *after_arg;
+	bool silent;		/* the progress line is the caller's */
 };
 
 struct machine_ops {

@@ -30,12 +30,28 @@ static void format_time(char *buf, size_t len, double s)
 		 units[u].name);
 }
 
-static void add_table(struct lines *l, const struct tune *t)
+/* The watcher's figures if there are any, else the longest time of a unit. */
+static bool watched(const struct result *r, const struct tune *t)
+{
+	return isfinite(tune_worst(r, t->method->cell[0].chunk));
+}
+
+static double worst_of(const struct result *r, const struct tune *t, size_t i)
+{
+	const struct chunk_cell *c = &t->method->cell[i];
+
+	return watched(r, t) ? tune_worst(r, c->chunk) : c->one_max;
+}
+
+static void add_table(struct lines *l, const struct result *r,
+		      const struct tune *t)
 {
 	const struct chunk_method *m = t->method;
+	char *text;
 
 	lines_add(l, RANK_KEEP, "%5s %7s %7s %7s  %8s %8s %7s", "unit",
-		  "GB/s", "spread", "of best", "delay", "longest", "re-read");
+		  "GB/s", "spread", "of best", "delay",
+		  watched(r, t) ? "worst" : "longest", "re-read");
 	for (size_t i = 0; i < m->n; i++) {
 		const struct chunk_cell *c = &m->cell[i];
 		char size[32], delay[32], longest[32], rate[16];
@@ -44,7 +60,7 @@ static void add_table(struct lines *l, const struct tune *t)
 		format_size_short(c->chunk, size, sizeof(size));
 		format_rate(rate, sizeof(rate), c->rate);
 		format_time(delay, sizeof(delay), c->one);
-		format_time(longest, sizeof(longest), c->one_max);
+		format_time(longest, sizeof(longest), worst_of(r, t, i));
 		if (i == t->unit)
 			why = " <- recommended";
 		else if (i == m->knee)
@@ -54,21 +70,29 @@ static void add_table(struct lines *l, const struct tune *t)
 			  rate, c->spread_pct, 100 * c->rate / t->best, delay,
 			  longest, c->hot, why);
 	}
-	lines_wrap(l, RANK_KEEP, RANK_KEEP, 4, "",
-		   "delay: time of one unit, in the median: nothing else runs meanwhile on a kernel that does not preempt. longest: that was seen. re-read: how many times as long a working set in L2 takes to read after one unit.");
+	text = xasprintf("delay: time of one unit, in the median: nothing else runs meanwhile on a kernel that does not preempt. %s re-read: how many times as long a working set in L2 takes to read after one unit.",
+			 watched(r, t) ?
+			 "worst: what a real-time thread waited at most while memory was cleared in this unit (clear-latency, how=model)." :
+			 "longest: that one was seen to take.");
+	lines_wrap(l, RANK_KEEP, RANK_KEEP, 6, "", text);
+	free(text);
 }
 
-static void add_reason(struct lines *l, const struct tune *t)
+static void add_reason(struct lines *l, const struct result *r,
+		       const struct tune *t)
 {
 	const struct chunk_cell *c = &t->method->cell[t->unit];
-	char size[32], delay[32], longest[32], limit[32], *text;
+	char size[32], delay[32], longest[64], limit[32], *text;
+	size_t n;
 
 	format_size_short(c->chunk, size, sizeof(size));
 	format_time(delay, sizeof(delay), c->one);
-	format_time(longest, sizeof(longest), c->one_max);
+	n = snprintf(longest, sizeof(longest), "%s", watched(r, t) ?
+		     "worst measured: " : "longest seen: ");
+	format_time(longest + n, sizeof(longest) - n, worst_of(r, t, t->unit));
 	format_time(limit, sizeof(limit), t->limit);
 	if (!isfinite(t->limit))
-		text = xasprintf("it is the smallest unit that gets %.0f %% of the best bandwidth, %.1f GB/s by %s; it costs a delay of %s (longest seen: %s)",
+		text = xasprintf("it is the smallest unit that gets %.0f %% of the best bandwidth, %.1f GB/s by %s; it costs a delay of %s (%s)",
 				 TUNE_SHARE * 100, t->best, t->method->name,
 				 delay, longest);
 	else if (!t->within)
@@ -76,7 +100,7 @@ static void add_reason(struct lines *l, const struct tune *t)
 				 limit, delay, t->share * 100, t->best,
 				 t->method->name);
 	else
-		text = xasprintf("of the units that are over within %s it is the smallest that gets %.0f %% of their best bandwidth: %.1f GB/s by %s, %.0f %% of the best of any unit; it costs a delay of %s (longest seen: %s)",
+		text = xasprintf("of the units that are over within %s it is the smallest that gets %.0f %% of their best bandwidth: %.1f GB/s by %s, %.0f %% of the best of any unit; it costs a delay of %s (%s)",
 				 limit, TUNE_SHARE * 100, c->rate,
 				 t->method->name, t->share * 100, delay,
 				 longest);
@@ -126,13 +150,13 @@ void tune_text(struct lines *l, const struct result *r)
 	if (trial && chunk_table(trial, &table))
 		tune_choose(&table, r->delay_ms / 1e3, &tune);
 	if (tune.method) {
-		add_table(l, &tune);
+		add_table(l, r, &tune);
 		lines_add(l, RANK_BLANK, "%s", "");
 		plot_text(l, &table, &tune);
 		lines_add(l, RANK_BLANK, "%s", "");
 	}
 	if (tune.method && r->valid)
-		add_reason(l, &tune);
+		add_reason(l, r, &tune);
 	else
 		lines_add(l, RANK_KEEP, "no unit is recommended: %s", tune.method ?
 			  "the run is not valid" : "the kernel's method was not measured");

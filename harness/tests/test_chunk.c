@@ -351,6 +351,45 @@ static void the_report_of_tune(void **state)
 	result_free(&r);
 }
 
+/* What clear-latency measured stands beside the time of a unit. */
+static void the_worst_delay_of_a_watcher(void **state)
+{
+	struct result r;
+	struct trial *t;
+	char *text;
+
+	make_result(&r);
+	fill(&r);
+	r.trials = xrealloc(r.trials, 20, sizeof(*r.trials));
+	for (size_t i = 0; i < 19; i++) {
+		t = &r.trials[r.n_trials++];
+		*t = (struct trial){ .side = 'A', .done = true };
+		t->n_samples = 2;
+		t->samples = xcalloc(2, sizeof(*t->samples));
+		for (int k = 0; k < 2; k++) {
+			struct counters *c = &t->samples[k].counters;
+
+			counters_set(c, "latency.unit", INT64_C(4096) << i);
+			counters_set(c, "latency.max_ns",
+				     (k ? 1000 : 1234) * ((int64_t)i + 1));
+		}
+	}
+	r.tune = true;
+	analyse(&r);
+	assert_true(r.valid);
+	assert_int_equal(r.n_rows, 1);
+	assert_true(fabs(tune_worst(&r, 8192) - 2468e-9) < 1e-12);
+	assert_true(isnan(tune_worst(&r, 4097)));
+	text = report_text(&r);
+	check_columns(text, 1000);
+	has(text, "worst re-read");
+	/* 32M is the 14th. */
+	has(text, "measured: 17.3 us)");
+	free(text);
+	check_round(&r);
+	result_free(&r);
+}
+
 static void no_knee_is_said(void **state)
 {
 	struct result r;
@@ -432,6 +471,7 @@ int main(void)
 		cmocka_unit_test(the_report_of_one_side),
 		cmocka_unit_test(an_objection_makes_it_invalid),
 		cmocka_unit_test(the_report_of_tune),
+		cmocka_unit_test(the_worst_delay_of_a_watcher),
 		cmocka_unit_test(no_knee_is_said),
 		cmocka_unit_test(gnuplot_is_told_no_commands),
 		cmocka_unit_test(facts_of_a_host),
