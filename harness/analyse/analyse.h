@@ -81,8 +81,9 @@ struct tune {
 void tune_choose(const struct chunk_table *table, double limit,
 		 struct tune *tune);
 /*
- * Seconds that a real-time thread waited at worst while memory was cleared in
- * units of @unit, in any pass; NAN: not measured.
+ * Seconds that a real-time thread waited at worst in a pass in which memory was
+ * cleared in units of @unit: the median over the passes, since a hypervisor that
+ * takes the processor away once is not the unit's fault.  NAN: not measured.
  */
 double tune_worst(const struct result *r, uint64_t unit);
 

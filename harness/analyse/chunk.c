@@ -76,7 +76,10 @@ static double median_of(const struct trial *t, const char *cell,
 	return median;
 }
 
-/* "METHOD.SIZE" out of "chunk.METHOD.SIZE.ns"; NULL: another counter. */
+/*
+ * "METHOD.SIZE" out of "chunk.METHOD.SIZE.ns"; NULL: another counter, or a
+ * method that nobody has: names go into reports as they are.
+ */
 static char *cell_of(const char *counter, char **method, uint64_t *chunk)
 {
 	size_t n = strlen(counter);
@@ -88,7 +91,9 @@ static char *cell_of(const char *counter, char **method, uint64_t *chunk)
 	cell = xstrndup(counter + strlen(PREFIX),
 			n - strlen(PREFIX) - strlen(SUFFIX));
 	dot = strchr(cell, '.');
-	if (!dot || parse_size(dot + 1, chunk) || !*chunk) {
+	if (!dot || dot == cell ||
+	    strspn(cell, "abcdefghijklmnopqrstuvwxyz0123456789-") !=
+	    (size_t)(dot - cell) || parse_size(dot + 1, chunk) || !*chunk) {
 		free(cell);
 		return NULL;
 	}

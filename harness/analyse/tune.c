@@ -3,6 +3,7 @@
  * Which unit a kernel should clear in on this machine.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "private.h"
 
@@ -45,7 +46,8 @@ void tune_choose(const struct chunk_table *table, double limit,
 
 double tune_worst(const struct result *r, uint64_t unit)
 {
-	double worst = NAN;
+	double *v = NULL, worst = NAN;
+	size_t n = 0;
 
 	for (size_t i = 0; i < r->n_trials; i++) {
 		const struct trial *t = &r->trials[i];
@@ -54,12 +56,17 @@ double tune_worst(const struct result *r, uint64_t unit)
 			const struct counters *c = &t->samples[k].counters;
 			int64_t of, ns;
 
-			/* A worst case has no warm-up. */
-			if (counters_get(c, "latency.unit", &of) &&
-			    (uint64_t)of == unit &&
-			    counters_get(c, "latency.max_ns", &ns))
-				worst = fmax(worst, ns / 1e9);
+			/* It is warm: the region was faulted in beforehand. */
+			if (!counters_get(c, "latency.unit", &of) ||
+			    (uint64_t)of != unit ||
+			    !counters_get(c, "latency.max_ns", &ns))
+				continue;
+			v = xrealloc(v, n + 1, sizeof(*v));
+			v[n++] = ns / 1e9;
 		}
 	}
+	if (n)
+		worst = stat_median(v, n);
+	free(v);
 	return worst;
 }

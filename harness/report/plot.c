@@ -66,8 +66,13 @@ static void add_axis(struct lines *l, const struct chunk_method *m,
 		  "---------------------------------------------------------------");
 	lines_add(l, RANK_KEEP, "        %s", labels);
 	if (tune->unit < CHUNKS_MAX) {
-		snprintf(pick, sizeof(pick), "%*s^ recommended",
-			 (int)tune->unit * COLUMN + 1, "");
+		int at = (int)tune->unit * COLUMN + 1;
+
+		if (tune->unit < CHUNKS_MAX / 2)
+			snprintf(pick, sizeof(pick), "%*s^ recommended", at, "");
+		else
+			snprintf(pick, sizeof(pick), "%*s ^", at - 1,
+				 "recommended");
 		lines_add(l, RANK_KEEP, "        %s", pick);
 	}
 }

@@ -38,7 +38,7 @@ static const struct chunk_cell *cell_at(const struct chunk_method *m,
 static void add_table(struct lines *l, const struct chunk_table *t)
 {
 	const struct chunk_method *first = &t->method[0];
-	char line[256], cell[40], size[32];
+	char line[256], cell[64], size[32];
 	size_t n, shown = t->n < METHODS_SHOWN ? t->n : METHODS_SHOWN;
 
 	n = snprintf(line, sizeof(line), "%-4s", "");

@@ -12,6 +12,14 @@
 #define RATE		".bytes_per_second"
 #define PAIRS_MAX	1000
 
+/* Nothing but what our own names are made of: they are printed as they are. */
+static bool is_plain(const char *name)
+{
+	return strspn(name, "abcdefghijklmnopqrstuvwxyz"
+			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") ==
+	       strlen(name);
+}
+
 /* "METHOD.SIZE" of one of perf's counters; NULL: another counter. */
 static char *cell_of(const char *name)
 {
@@ -108,13 +116,14 @@ void section_perf(struct lines *l, const struct result *r)
 	free(clean);
 	c = t ? &t->samples[t->n_samples - 1].counters : NULL;
 	for (size_t i = 0; c && i < c->n; i++) {
-		char *cell = cell_of(c->v[i].name);
+		const char *name = c->v[i].name;
+		char *cell = is_plain(name) ? cell_of(name) : NULL;
 
 		if (cell)
 			add_pair(l, t, cell);
-		else if (str_starts(c->v[i].name, "perf.mmap.") &&
-			 str_ends(c->v[i].name, RATE))
-			add_alone(l, t, c->v[i].name);
+		else if (is_plain(name) && str_starts(name, "perf.mmap.") &&
+			 str_ends(name, RATE))
+			add_alone(l, t, name);
 		free(cell);
 	}
 }

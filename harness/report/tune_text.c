@@ -72,7 +72,7 @@ static void add_table(struct lines *l, const struct result *r,
 	}
 	text = xasprintf("delay: time of one unit, in the median: nothing else runs meanwhile on a kernel that does not preempt. %s re-read: how many times as long a working set in L2 takes to read after one unit.",
 			 watched(r, t) ?
-			 "worst: what a real-time thread waited at most while memory was cleared in this unit (clear-latency, how=model)." :
+			 "worst: what a real-time thread waited at most while memory was cleared in this unit (clear-latency, how=model; the median of its passes)." :
 			 "longest: that one was seen to take.");
 	lines_wrap(l, RANK_KEEP, RANK_KEEP, 6, "", text);
 	free(text);

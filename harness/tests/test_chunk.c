@@ -364,14 +364,15 @@ static void the_worst_delay_of_a_watcher(void **state)
 	for (size_t i = 0; i < 19; i++) {
 		t = &r.trials[r.n_trials++];
 		*t = (struct trial){ .side = 'A', .done = true };
-		t->n_samples = 2;
-		t->samples = xcalloc(2, sizeof(*t->samples));
-		for (int k = 0; k < 2; k++) {
+		t->n_samples = 3;
+		t->samples = xcalloc(3, sizeof(*t->samples));
+		for (int k = 0; k < 3; k++) {
 			struct counters *c = &t->samples[k].counters;
 
 			counters_set(c, "latency.unit", INT64_C(4096) << i);
 			counters_set(c, "latency.max_ns",
-				     (k ? 1000 : 1234) * ((int64_t)i + 1));
+				     (k == 2 ? 1000 : k ? 9000000 : 1234) *
+				     ((int64_t)i + 1));
 		}
 	}
 	r.tune = true;
@@ -413,7 +414,8 @@ static void gnuplot_is_told_no_commands(void **state)
 	char *script;
 
 	make_result(&r);
-	add_method(&r.trials[0], "`id`'x", true, knee_at_64k, 8, 0.01);
+	add_method(&r.trials[0], "rep-stosb", true, knee_at_64k, 8, 0.01);
+	add_method(&r.trials[0], "`id`'x", false, knee_at_64k, 8, 0.01);
 	r.tune = true;
 	analyse(&r);
 	script = report_gnuplot(&r);
@@ -421,8 +423,24 @@ static void gnuplot_is_told_no_commands(void **state)
 	has(script, "65536 38.");
 	assert_null(strchr(script, '`'));
 	assert_null(strchr(script, '"'));
-	has(script, "'?id??x'");
+	has(script, "'a machine?s ?id? ?(id) ? ?x?'");
 	free(script);
+	/* Nor do such names get into the text, with what moves a cursor. */
+	add_method(&r.trials[0], "a\033[2J\nb", false, knee_at_64k, 8, 0.01);
+	for (size_t p = 0; p < PASSES; p++) {
+		struct counters *c = &r.trials[0].samples[p].counters;
+
+		counters_set(c, "perf.memset.\033.4K.bytes_per_second", 5);
+		counters_set(c, "perf.mmap.\033.4K.bytes_per_second", 5);
+	}
+	r.cross_check = xstrdup("perf");
+	for (r.tune = false;; r.tune = true) {
+		script = report_text(&r);
+		assert_null(strchr(script, '\033'));
+		free(script);
+		if (r.tune)
+			break;
+	}
 	result_free(&r);
 }
 
