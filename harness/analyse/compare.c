@@ -163,7 +163,7 @@ static void compare_metric(struct result *r, const char *name)
 		strlist_addf(&r->notes, "%s: no such metric", name);
 		return;
 	}
-	if (metric->real && strcmp(r->clock ? r->clock : "", "real")) {
+	if (metric->real_time && strcmp(r->clock ? r->clock : "", "real")) {
 		strlist_addf(&r->notes,
 			     "%s: not told, the instruction clock knows no machine's speed; folab run %s measures it",
 			     metric->name, r->scenario ? r->scenario : "");
@@ -205,7 +205,7 @@ void compare(struct result *r)
 	}
 	/* The last of the table stands for a family, not for a metric. */
 	for (size_t i = 0; metric_at(i + 1); i++)
-		if (!metric_at(i)->real)
+		if (!metric_at(i)->real_time)
 			compare_metric(r, metric_at(i)->name);
 }
 

@@ -81,7 +81,7 @@ static const struct metric metrics[] = {
 		.unit = "GB/s",
 		.better = 1,
 		.digits = 2,
-		.real = true,
+		.real_time = true,
 		.help = "10^9 bytes zeroed a second by the chunk and method that are fastest in the median over the passes",
 	},
 };

@@ -380,7 +380,7 @@ struct metric {
 	const char *unit;	/* "instructions" */
 	int better;		/* -1: less is better, +1: more, 0: neither */
 	int digits;		/* decimals shown */
-	bool real;		/* of a real clock only: no emulator can tell it */
+	bool real_time;		/* of a real clock only: no emulator can tell it */
 	const char *help;	/* how it is read: counters, formula */
 };
 const struct metric *metric_at(size_t i);	/* NULL behind the last */

@@ -141,7 +141,7 @@ static void test_default_metrics(void **state)
 	r.wanted = (struct strlist){ 0 };
 	analyse(&r);
 	for (; metric_at(n); n++)
-		real += metric_at(n)->real;
+		real += metric_at(n)->real_time;
 	assert_int_equal(r.n_rows, n - 1 - real);	/* without the family */
 	assert_true(r.valid);
 	result_free(&r);
