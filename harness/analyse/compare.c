@@ -163,10 +163,11 @@ static void compare_metric(struct result *r, const char *name)
 		strlist_addf(&r->notes, "%s: no such metric", name);
 		return;
 	}
-	if (metric->real_time && strcmp(r->clock ? r->clock : "", "real")) {
+	if (metric->real_time && !strcmp(r->clock ? r->clock : "",
+					 "instructions")) {
 		strlist_addf(&r->notes,
-			     "%s: not told, the instruction clock knows no machine's speed; folab run %s measures it",
-			     metric->name, r->scenario ? r->scenario : "");
+			     "%s: not on the instruction clock",
+			     metric->name);
 		return;
 	}
 	pairs_collect(&p, r, metric);
