@@ -15,32 +15,78 @@
 #define PLOT_SCRIPT	"tune.gp"
 #define PLOT		"tune.svg"
 
-int here_option(struct here *h, int c, const char *value, struct err *err)
+enum { OPT_DELAY = 256, OPT_REPS, OPT_NODE, OPT_CPU, OPT_CROSS_CHECK };
+
+static int set_delay(struct here *h, const char *text, struct err *err)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || *end || !(v > 0) || !(v <= 1e6))
+		return err_set(err, EXIT_USAGE,
+			       "--delay %.40s: must be milliseconds, above 0 and up to 1000000",
+			       text);
+	h->delay_ms = v;
+	return 0;
+}
+
+static int set_cross_check(struct here *h, const char *text, struct err *err)
+{
+	h->perf = !strcmp(text, "perf");
+	if (h->perf)
+		return 0;
+	return err_set(err, EXIT_USAGE, "--cross-check %.40s: there is only perf",
+		       text);
+}
+
+/* 1: it is none of ours. */
+static int take_option(struct here *h, int c, const char *value,
+		       struct err *err)
 {
 	switch (c) {
-	case 'p':
-		strlist_add(&h->params, value);
-		return 0;
-	case 'o':
-		h->out = value;
-		return 0;
-	case 'q':
-		progress_quiet(true);
-		return 0;
-	case HERE_REPS:
-		return cmd_count("reps", value, 1, 1000, &h->reps, err);
-	case HERE_NODE:
-		return cmd_count("node", value, 0, 1023, &h->node, err);
-	case HERE_CPU:
-		return cmd_count("cpu", value, 0, 65535, &h->cpu, err);
-	case HERE_CROSS_CHECK:
-		h->perf = !strcmp(value, "perf");
-		if (h->perf)
-			return 0;
-		return err_set(err, EXIT_USAGE,
-			       "--cross-check %s: there is only perf", value);
+	case 'p': strlist_add(&h->params, value); return 0;
+	case 'o': h->out = value; return 0;
+	case 'q': progress_quiet(true); return 0;
+	case OPT_DELAY: return set_delay(h, value, err);
+	case OPT_REPS: return cmd_count("reps", value, 1, 1000, &h->reps, err);
+	case OPT_NODE: return cmd_count("node", value, 0, 1023, &h->node, err);
+	case OPT_CPU: return cmd_count("cpu", value, 0, 65535, &h->cpu, err);
+	case OPT_CROSS_CHECK: return set_cross_check(h, value, err);
 	}
 	return 1;
+}
+
+int here_options(struct here *h, int argc, char **argv, const char *help,
+		 int *code, struct err *err)
+{
+	static const struct option options[] = {
+		{ "delay", required_argument, NULL, OPT_DELAY },
+		/* of folab run from here on */
+		{ "param", required_argument, NULL, 'p' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "reps", required_argument, NULL, OPT_REPS },
+		{ "node", required_argument, NULL, OPT_NODE },
+		{ "cpu", required_argument, NULL, OPT_CPU },
+		{ "cross-check", required_argument, NULL, OPT_CROSS_CHECK },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	int c, rc = 0;
+
+	while (!rc && (c = getopt_long(argc, argv, "p:o:qh",
+				       h->tune ? options : options + 1,
+				       NULL)) != -1) {
+		if (c == 'h') {
+			fputs(help, stdout);
+			*code = EXIT_OK;
+			return 1;
+		}
+		rc = take_option(h, c, optarg, err);
+	}
+	if (rc > 0)
+		*code = cmd_usage(h->command);
+	return rc;
 }
 
 void here_free(struct here *h)

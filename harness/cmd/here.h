@@ -18,23 +18,9 @@ struct here {
 	bool tune;
 	double delay_ms;	/* NAN: no limit */
 };
-#define HERE_INIT(c)	{ .command = c, .node = -1, .cpu = -1, .delay_ms = NAN }
+#define HERE_INIT(name)	\
+	{ .command = name, .node = -1, .cpu = -1, .delay_ms = NAN }
 
-/*
- * The options that both take, for getopt_long(): HERE_SHORT, and a struct
- * option each.  here_option(): 1 if @c is none of them, 0, or -1 with err.
- */
-enum { HERE_REPS = 512, HERE_NODE, HERE_CPU, HERE_CROSS_CHECK };
-#define HERE_SHORT	"p:o:qh"
-#define HERE_OPTIONS \
-	{ "param", required_argument, NULL, 'p' }, \
-	{ "output", required_argument, NULL, 'o' }, \
-	{ "reps", required_argument, NULL, HERE_REPS }, \
-	{ "node", required_argument, NULL, HERE_NODE }, \
-	{ "cpu", required_argument, NULL, HERE_CPU }, \
-	{ "cross-check", required_argument, NULL, HERE_CROSS_CHECK }, \
-	{ "quiet", no_argument, NULL, 'q' }, \
-	{ "help", no_argument, NULL, 'h' }
 #define HERE_HELP \
 "  -p, --param=KEY=VALUE  a parameter of the workload; may be given repeatedly\n" \
 "      --reps=N         passes; the first of several is warm-up\n" \
@@ -46,7 +32,12 @@ enum { HERE_REPS = 512, HERE_NODE, HERE_CPU, HERE_CROSS_CHECK };
 "                       result in it becomes DIR.old\n" \
 "  -q, --quiet          no progress line\n" \
 "  -h, --help           this text\n"
-int here_option(struct here *h, int c, const char *value, struct err *err);
+/*
+ * Options of both; ->tune takes --delay as well.  0 to go on, with optind behind
+ * them; 1 when all is said (*code); -1 with err.
+ */
+int here_options(struct here *h, int argc, char **argv, const char *help,
+		 int *code, struct err *err);
 
 /* From the scenario to the report on standard output; *code: the answer. */
 int here_run(struct here *h, int *code, struct err *err);

@@ -19,45 +19,17 @@ HERE_HELP
 "  folab run clear-chunk -p size=4G -p to=4G --cpu 2\n"
 "  folab run clear-chunk --cross-check perf\n";
 
-/* Returns 0 to go on, 1 when all is said (*code), -1 with err. */
-static int parse_options(struct here *h, int argc, char **argv, int *code,
-			 struct err *err)
-{
-	static const struct option options[] = {
-		HERE_OPTIONS,
-		{ NULL, 0, NULL, 0 }
-	};
-	int c, rc;
-
-	while ((c = getopt_long(argc, argv, HERE_SHORT, options,
-				NULL)) != -1) {
-		if (c == 'h') {
-			fputs(help, stdout);
-			*code = EXIT_OK;
-			return 1;
-		}
-		rc = here_option(h, c, optarg, err);
-		if (rc < 0)
-			return -1;
-		if (rc > 0) {
-			*code = cmd_usage("run");
-			return 1;
-		}
-	}
-	if (argc - optind != 1)
-		return err_set(err, EXIT_USAGE,
-			       "folab run takes one SCENARIO (folab list scenarios)");
-	h->scenario = argv[optind];
-	return 0;
-}
-
 int cmd_run(int argc, char **argv)
 {
 	struct here h = HERE_INIT("run");
 	struct err err = { 0 };
 	int code = EXIT_OK, rc;
 
-	rc = parse_options(&h, argc, argv, &code, &err);
+	rc = here_options(&h, argc, argv, help, &code, &err);
+	if (rc == 0 && argc - optind != 1)
+		rc = err_set(&err, EXIT_USAGE,
+			     "folab run takes one SCENARIO (folab list scenarios)");
+	h.scenario = argv[optind];
 	if (rc == 0)
 		rc = here_run(&h, &code, &err);
 	if (rc < 0)

@@ -36,6 +36,8 @@ clean() { [ -z "$(find "$work" -name '*.partial*' -o -name '*.tmp')" ] && ! pgre
 with() { PATH=$work/bin:$PATH "$@"; }
 without() { PATH=$work/bare "$@"; }
 
+fails_usage() { run "$@"; [ $rc = 2 ] && grep -q -- "--help tells the options" "$work/err"; }
+
 # ---- folab run -------------------------------------------------------------------
 
 run "$folab" run -q clear-chunk "${small[@]}" -o "$work/one"
@@ -76,6 +78,7 @@ other=$([ "$(uname -m)" = x86_64 ] && echo dc-zva || echo rep-stosb)
 tap "a method of another processor" fails 3 "can't clear by $other" "$folab" run -q clear-chunk "${small[@]}" -p method=$other -o "$work/big"
 tap "a node that is not there" fails 2 'node 900' "$folab" run -q clear-chunk --node 900 -o "$work/big"
 tap "a processor that is not there" fails 2 'processor 60000' "$folab" run -q clear-chunk --cpu 60000 -o "$work/big"
+tap "--delay is of folab tune" fails_usage "$folab" run clear-chunk --delay 1
 tap "half a pass" fails 2 'whole number' "$folab" run clear-chunk --reps 0.5
 tap "another cross-check" fails 2 'only perf' "$folab" run clear-chunk --cross-check lmbench
 tap "a directory of somebody else" eval 'mkdir "$work/mine"; touch "$work/mine/x"; fails 2 "something else" "$folab" run -q clear-chunk -o "$work/mine"'
@@ -100,8 +103,19 @@ no_child() { ! pgrep -f "$work/never" >/dev/null; }
 tap "SIGINT: exit 130, nothing left" eval 'interrupted INT 130 && clean'
 tap "SIGTERM: the same" eval 'interrupted TERM 130 && clean'
 tap "SIGKILL: no process stays" interrupted KILL 137
-run "$folab" run -q clear-chunk "${small[@]}" -o "$work/never"
+# The lock falls a moment after the last process has lost its name.
+again() { run "$folab" run -q clear-chunk "${small[@]}" -o "$work/never"; [ $rc != 7 ]; }
+until_true 10 again
 tap "the next run sweeps what that one left" eval '[ $rc = 0 ] && clean'
+
+set -m
+"$folab" run -q clear-chunk -p size=64M --reps 1000 -o "$work/dies" >"$work/out" 2>"$work/err" & pid=$!
+set +m
+until_true 10 pgrep -P $pid >/dev/null
+kill -9 $(pgrep -P $pid)
+wait $pid 2>/dev/null; rc=$?
+tap "a pass that is killed: exit 6, and which signal" eval \
+	'[ $rc = 6 ] && grep -q "folab: workload clear-chunk: pass [0-9]* died of signal 9" "$work/err" && [ ! -e "$work/dies" ] && clean'
 
 # ---- --cross-check perf ------------------------------------------------------------
 
