@@ -23,7 +23,8 @@ DEPS := build-essential pkg-config git \
 	libjansson-dev libinih-dev nettle-dev libarchive-dev libcgroup-dev \
 	libnuma-dev libdw-dev libcmocka-dev scdoc \
 	linux-source-6.12 flex bison bc libelf-dev libssl-dev xz-utils kmod \
-	mmdebstrap qemu-system-arm qemu-system-x86 xfsprogs jq procps
+	mmdebstrap qemu-system-arm qemu-system-x86 xfsprogs jq procps \
+	gnuplot-nox linux-perf
 
 # Kernels and agents of the architecture that is not the host's.
 ifeq ($(shell uname -m),aarch64)
@@ -44,9 +45,11 @@ override CFLAGS += -std=gnu11 -Wall -Wextra -Wshadow -Wmissing-prototypes \
 # ---- the rooms ------------------------------------------------------------
 
 ROOMS	:= harness/base harness/record cgroups harness/plan harness/build \
-	   harness/analyse workloads harness/report harness/machine harness/cmd
+	   harness/analyse workloads harness/report harness/measure \
+	   harness/machine harness/cmd
 # What the agent is made of: the floors below it.
-GUEST	:= harness/base harness/record cgroups workloads harness/agent
+GUEST	:= harness/base harness/record cgroups workloads harness/measure \
+	   harness/agent
 
 HOST_SRC  := $(wildcard $(addsuffix /*.c,$(ROOMS)))
 GUEST_SRC := $(wildcard $(addsuffix /*.c,$(GUEST)))

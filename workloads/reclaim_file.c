@@ -481,6 +481,7 @@ const struct workload reclaim_file = {
 	.name = "reclaim-file",
 	.summary = "reclaim mapped file-backed folios of a memory cgroup",
 	.fs = "xfs",
+	.memcg = true,
 	.params = specs,
 	.check = check,
 	.fs_bytes = fs_bytes,

@@ -34,6 +34,7 @@ struct workload {
 	const char *name;
 	const char *summary;
 	const char *fs;			/* file system it needs: "xfs" */
+	bool memcg;			/* makes a memory cgroup of its own */
 	const struct param_spec *params;	/* ends with a NULL name */
 	/* Refuse what parameters can't say one by one (reclaim > size);
 	 * EXIT_USAGE.  Runs on the host too: touches nothing. */

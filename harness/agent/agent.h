@@ -15,20 +15,7 @@
 #ifndef FOLAB_AGENT_H
 #define FOLAB_AGENT_H
 
-#include "../record/record.h"
-#include "../../workloads/workloads.h"
-
-/* ---- lines kept for the result channel (lines.c) -------------------------- */
-
-struct lines {
-	char *text;		/* each ends with a newline */
-	size_t len, room;
-};
-void lines_add(struct lines *l, const struct wire *w);
-void lines_add_error(struct lines *l, const struct err *err);
-void lines_add_raw(struct lines *l, const char *text, size_t len);
-int lines_write(const struct lines *l, int fd);		/* 0, or -1 with errno */
-void lines_free(struct lines *l);
+#include "../measure/measure.h"
 
 /* ---- the guest (guest.c) --------------------------------------------------- */
 
@@ -58,27 +45,5 @@ void guest_power_off(void) __attribute__((noreturn));
  * what came before.  @ended counts the programs.
  */
 int cases_run(const struct job *job, int fd, int64_t *ended, struct err *err);
-
-/* ---- one pass (pass.c) ------------------------------------------------------ */
-
-/*
- * Run @pass of @job in a process of its own, so that a workload that dies takes
- * nothing along, and add its lines to @l.  @samples counts the samples.
- */
-int pass_run(const struct job *job, const struct workload *w, int64_t pass,
-	     struct lines *l, int64_t *samples, struct err *err);
-
-/* ---- probes (probes.c) ------------------------------------------------------- */
-
-/*
- * Around the window, from the outside in: /proc/vmstat, clocks, rusage, PMU,
- * then the marks for the emulator's plugin.  @sample gets pmu.*, time.* and
- * vmstat.* when the window ends.
- */
-struct probes;
-struct probes *probes_new(struct err *err);
-void probes_begin(struct probes *p);
-void probes_end(struct probes *p, struct sample *sample);
-void probes_free(struct probes *p);
 
 #endif

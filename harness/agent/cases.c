@@ -37,9 +37,9 @@ static int say(int fd, enum wire_type type, const char *text, int64_t code,
 	struct lines l = { 0 };
 	int ret;
 
-	lines_add(&l, &w);
+	lines_keep(&l, &w);
 	ret = lines_write(&l, fd);
-	lines_free(&l);
+	lines_drop(&l);
 	if (ret)
 		return err_sys(err, EXIT_RUN, errno,
 			       "can't write to the result channel");

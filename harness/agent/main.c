@@ -25,12 +25,19 @@ static int run_workload(const struct job *job, struct lines *l,
 			int64_t *samples, struct err *err)
 {
 	const struct workload *w = workload_find(job->workload);
+	struct place place = {
+		.dir = job->fs && job->fs_bytes ? GUEST_SCRATCH : "",
+		.seed = guest_seed(),
+		.tick_phase = true,
+		.lock_memory = true,
+		.say = guest_say,
+	};
 
 	if ((w->check && w->check(&job->params, err)) ||
 	    guest_scratch(job, err))
 		return -1;
 	for (int64_t pass = 0; pass < job->passes; pass++)
-		if (pass_run(job, w, pass, l, samples, err))
+		if (pass_run(job, w, pass, &place, l, samples, err))
 			return -1;
 	return 0;
 }
@@ -48,7 +55,7 @@ static void send_lines(struct lines *l, int fd)
 	if (lines_write(l, fd))
 		guest_say("can't write to the result channel: %s",
 			  strerror(errno));
-	lines_free(l);
+	lines_drop(l);
 }
 
 /* Its lines go out at once, so the greeting has to as well. */
@@ -81,7 +88,7 @@ int main(int argc, char **argv)
 	}
 	uname(&u);
 	hello.text = u.release;
-	lines_add(&lines, &hello);
+	lines_keep(&lines, &hello);
 	ret = guest_init(&err);
 	if (!ret)
 		ret = read_job(&job, &err);
@@ -91,9 +98,9 @@ int main(int argc, char **argv)
 		ret = run_workload(&job, &lines, &done.code, &err);
 	if (ret && err.text[0]) {
 		guest_say("%s", err.text);
-		lines_add_error(&lines, &err);
+		lines_keep_error(&lines, &err);
 	}
-	lines_add(&lines, &done);
+	lines_keep(&lines, &done);
 	guest_say("phase send");
 	send_lines(&lines, fd);
 	guest_power_off();

@@ -37,18 +37,26 @@ static void note_same_image(struct result *r)
 			    "A and B are the same image, byte for byte");
 }
 
+static void both_sides(struct result *r)
+{
+	validity_check(r);
+	compare(r);
+	if (!r->reasons.n)
+		compare_notes(r);
+	decide(r);
+	note_same_image(r);
+}
+
 void analyse(struct result *r)
 {
 	locale_t c = newlocale(LC_ALL_MASK, "C", NULL), before = uselocale(c);
 
 	forget(r);
-	validity_check(r);
-	compare(r);
+	if (result_one_sided(r))
+		single(r);
+	else
+		both_sides(r);
 	r->valid = !r->reasons.n;
-	if (r->valid)
-		compare_notes(r);
-	decide(r);
-	note_same_image(r);
 	for (size_t i = 0; !r->valid && i < r->n_rows; i++)
 		r->rows[i].verdict = VERDICT_INVALID;
 

@@ -13,4 +13,78 @@ bool metric_value(const struct metric *metric, const struct trial *trial,
 /* Fill r's profile[], rows, valid, reasons, notes, alike and diffs from its trials. */
 void analyse(struct result *r);
 
+/* ---- stat.c: of @n > 0 values, which stay in their order ---------------- */
+
+double stat_median(const double *v, size_t n);
+double stat_min(const double *v, size_t n);
+double stat_max(const double *v, size_t n);
+/* Standard deviation of a sample (n - 1) in percent of the mean; 0 if n is 1
+ * or the mean is 0. */
+double stat_stdev_pct(const double *v, size_t n);
+/*
+ * Standard error of the median in percent of it, from the median absolute
+ * deviation: an outlier more or less does not count.  NAN if n is 1.
+ */
+double stat_median_error_pct(const double *v, size_t n);
+
+/* ---- clear-chunk: chunks by methods (chunk.c) -------------------------------- */
+
+/* Of the passes behind the warm-up; NAN: not known. */
+struct chunk_cell {
+	uint64_t chunk;		/* bytes */
+	double rate;		/* 10^9 bytes a second, median */
+	double spread_pct;	/* standard deviation over the passes */
+	double error_pct;	/* standard error of the median */
+	double hot, llc;	/* reading a working set again: how many times as long */
+	double one, one_max;	/* seconds one chunk takes: median, longest seen */
+};
+struct chunk_method {
+	char *name;
+	bool streaming;		/* by non-temporal stores */
+	bool kernels;		/* what the kernel uses on this processor */
+	struct chunk_cell *cell;	/* by rising chunk */
+	size_t n;
+	size_t best;		/* fastest cell; its rate is NAN if no rate is known */
+	double plateau;		/* rate of small chunks (64K at most), median */
+	double middle;		/* halfway from there to the best */
+	size_t knee;		/* first cell above it; n: there is none */
+};
+struct chunk_table {
+	struct chunk_method *method;	/* by name */
+	size_t n;
+	size_t best;		/* fastest method */
+	size_t passes;
+};
+/* false: the trial has no samples of clear-chunk.  To be freed in any case. */
+bool chunk_table(const struct trial *t, struct chunk_table *table);
+void chunk_table_free(struct chunk_table *table);
+/* The kernel's method, the fastest one that streams; NULL: not measured. */
+const struct chunk_method *chunk_kernels(const struct chunk_table *table);
+const struct chunk_method *chunk_streaming(const struct chunk_table *table);
+/* Median of its cells' errors, and is that too much to tell units apart? */
+double chunk_noise_pct(const struct chunk_method *m);
+bool chunk_noisy(const struct chunk_method *m);
+
+/* ---- folab tune (tune.c) ------------------------------------------------------ */
+
+#define TUNE_SHARE	0.95	/* of the best rate */
+
+struct tune {
+	const struct chunk_method *method;	/* NULL: nothing to choose from */
+	size_t unit;		/* cell that is recommended */
+	double best;		/* best rate of any unit */
+	double share;		/* rate of the recommended one / best */
+	double limit;		/* seconds, NAN: none */
+	bool within;		/* some unit keeps the limit */
+	bool knee, noisy;
+};
+void tune_choose(const struct chunk_table *table, double limit,
+		 struct tune *tune);
+/*
+ * Seconds that a real-time thread waited at worst in a pass in which memory was
+ * cleared in units of @unit: the median over the passes, since a hypervisor that
+ * takes the processor away once is not the unit's fault.  NAN: not measured.
+ */
+double tune_worst(const struct result *r, uint64_t unit);
+
 #endif

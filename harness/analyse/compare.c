@@ -163,6 +163,13 @@ static void compare_metric(struct result *r, const char *name)
 		strlist_addf(&r->notes, "%s: no such metric", name);
 		return;
 	}
+	if (metric->real_time && !strcmp(r->clock ? r->clock : "",
+					 "instructions")) {
+		strlist_addf(&r->notes,
+			     "%s: not on the instruction clock",
+			     metric->name);
+		return;
+	}
 	pairs_collect(&p, r, metric);
 	if (p.n) {
 		add_row(r, metric, &p);
@@ -199,7 +206,8 @@ void compare(struct result *r)
 	}
 	/* The last of the table stands for a family, not for a metric. */
 	for (size_t i = 0; metric_at(i + 1); i++)
-		compare_metric(r, metric_at(i)->name);
+		if (!metric_at(i)->real_time)
+			compare_metric(r, metric_at(i)->name);
 }
 
 /* ", TITLE (could have seen X %)" behind *list. */

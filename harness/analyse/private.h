@@ -9,15 +9,6 @@
 
 #define PAGE_BYTES	4096	/* a page, wherever a counter or metric says so */
 
-/* ---- stat.c: of @n > 0 values, which stay in their order ---------------- */
-
-double stat_median(const double *v, size_t n);
-double stat_min(const double *v, size_t n);
-double stat_max(const double *v, size_t n);
-/* Standard deviation of a sample (n - 1) in percent of the mean; 0 if n is 1
- * or the mean is 0. */
-double stat_stdev_pct(const double *v, size_t n);
-
 /* ---- value.c ------------------------------------------------------------ */
 
 /* It ran, did not fail and brought samples. */
@@ -29,6 +20,16 @@ size_t trial_first_sample(const struct trial *t);
 /* Median of @metric over them; false: it can't be known. */
 bool trial_value(const struct metric *metric, const struct trial *t,
 		 double *value);
+/* Standard deviation over them in percent; NAN: it can't be known. */
+double trial_spread_pct(const struct metric *metric, const struct trial *t);
+/* In one sample of @t, the rate of the cell that is best in the median. */
+bool chunk_best_rate(const struct trial *t, const struct sample *s,
+		     double *rate);
+
+/* ---- single.c ----------------------------------------------------------- */
+
+/* Reasons, rows and notes of a run that has no side B. */
+void single(struct result *r);
 
 /* ---- validity.c, decide.c, compare.c ------------------------------------ */
 

@@ -66,3 +66,19 @@ double stat_stdev_pct(const double *v, size_t n)
 		squares += (v[i] - mean) * (v[i] - mean);
 	return sqrt(squares / (n - 1)) / fabs(mean) * 100;
 }
+
+double stat_median_error_pct(const double *v, size_t n)
+{
+	double median = stat_median(v, n), mad;
+	double *away = xmalloc(n * sizeof(*v));
+
+	for (size_t i = 0; i < n; i++)
+		away[i] = fabs(v[i] - median);
+	mad = stat_median(away, n);
+	free(away);
+	if (n < 2)
+		return NAN;
+	/* Of normal noise: sigma is 1.4826 MAD, a median's error 1.2533 of a mean's. */
+	return median == 0 ? 0 :
+		1.2533 * 1.4826 * mad / sqrt(n) / fabs(median) * 100;
+}

@@ -3,6 +3,7 @@
  * How a metric comes out of the counters of a sample and the profile of its
  * trial.  What is not there is not guessed: the value is then not known.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,28 +173,50 @@ bool metric_value(const struct metric *metric, const struct trial *trial,
 
 	if (str_starts(metric->name, share))
 		return value_share(metric->name + strlen(share), trial, value);
+	if (!strcmp(metric->name, "chunk.gigabytes_per_second"))
+		return chunk_best_rate(trial, sample, value);
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		if (!strcmp(values[i].name, metric->name))
 			return values[i].value(sample, value);
 	return false;
 }
 
+/* Of all samples behind the warm-up, or of none; caller frees. */
+static double *trial_values(const struct metric *metric, const struct trial *t,
+			    size_t *n)
+{
+	double *v = xcalloc(t->n_samples + 1, sizeof(*v));
+
+	*n = 0;
+	for (size_t i = trial_first_sample(t); i < t->n_samples; i++) {
+		/* A median of some of the passes would hide the others. */
+		if (!metric_value(metric, t, &t->samples[i], &v[*n])) {
+			*n = 0;
+			break;
+		}
+		++*n;
+	}
+	return v;
+}
+
 bool trial_value(const struct metric *metric, const struct trial *t,
 		 double *value)
 {
-	size_t first = trial_first_sample(t), n = 0;
-	double *v = xcalloc(t->n_samples, sizeof(*v));
+	size_t n;
+	double *v = trial_values(metric, t, &n);
 
-	for (size_t i = first; i < t->n_samples; i++) {
-		/* A median of some of the passes would hide the others. */
-		if (!metric_value(metric, t, &t->samples[i], &v[n])) {
-			n = 0;
-			break;
-		}
-		n++;
-	}
 	if (n)
 		*value = stat_median(v, n);
 	free(v);
 	return n > 0;
+}
+
+double trial_spread_pct(const struct metric *metric, const struct trial *t)
+{
+	size_t n;
+	double *v = trial_values(metric, t, &n);
+	double spread = n ? stat_stdev_pct(v, n) : NAN;
+
+	free(v);
+	return spread;
 }

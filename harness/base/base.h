@@ -83,6 +83,8 @@ int parse_size(const char *s, uint64_t *bytes);
 int parse_int(const char *s, int64_t min, int64_t max, int64_t *value);
 /* Bytes to "192 MiB" with the largest unit that divides it, in static-free @buf. */
 const char *format_size(uint64_t bytes, char *buf, size_t len);
+/* The same as parse_size() takes it, "192M"; of no unit that divides it: "4097". */
+const char *format_size_short(uint64_t bytes, char *buf, size_t len);
 /* Scatters, and always alike: the finalizer of splitmix64. */
 uint64_t mix64(uint64_t x);
 bool str_starts(const char *s, const char *prefix);

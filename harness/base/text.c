@@ -54,18 +54,34 @@ int parse_int(const char *s, int64_t min, int64_t max, int64_t *value)
 	return 0;
 }
 
-const char *format_size(uint64_t bytes, char *buf, size_t len)
+/* The largest unit that divides @bytes, as an index; -1: none does. */
+static int largest_unit(uint64_t *bytes)
 {
 	int u = -1;
 
-	while (bytes && bytes % 1024 == 0 && u < (int)sizeof(units) - 2) {
-		bytes /= 1024;
+	while (*bytes && *bytes % 1024 == 0 && u < (int)sizeof(units) - 2) {
+		*bytes /= 1024;
 		u++;
 	}
+	return u;
+}
+
+const char *format_size(uint64_t bytes, char *buf, size_t len)
+{
+	int u = largest_unit(&bytes);
+
 	if (u < 0)
 		snprintf(buf, len, "%" PRIu64 " B", bytes);
 	else
 		snprintf(buf, len, "%" PRIu64 " %ciB", bytes, units[u]);
+	return buf;
+}
+
+const char *format_size_short(uint64_t bytes, char *buf, size_t len)
+{
+	int u = largest_unit(&bytes);
+
+	snprintf(buf, len, "%" PRIu64 "%.*s", bytes, u >= 0, &units[u < 0 ? 0 : u]);
 	return buf;
 }
 

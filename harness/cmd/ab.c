@@ -55,16 +55,6 @@ struct ab {
 	bool aa, no_profile;
 };
 
-static int count_option(const char *name, const char *text, int64_t *value,
-			struct err *err)
-{
-	if (!parse_int(text, 1, 1000, value))
-		return 0;
-	return err_set(err, EXIT_USAGE,
-		       "--%s %s: must be a whole number from 1 to 1000", name,
-		       text);
-}
-
 /* Returns 0 to go on, 1 when all is said (*code), -1 with err. */
 static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 			 struct err *err)
@@ -99,11 +89,11 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 		case 'B': ab->spec[1] = optarg; break;
 		case 'p': strlist_add(&ab->params, optarg); break;
 		case 'o': ab->out = optarg; break;
-		case 'j': rc = count_option("jobs", optarg, &ab->jobs, err); break;
+		case 'j': rc = cmd_count("jobs", optarg, 1, 1000, &ab->jobs, err); break;
 		case 'q': progress_quiet(true); break;
 		case OPT_AA: ab->aa = true; break;
-		case OPT_BOOTS: rc = count_option("boots", optarg, &ab->boots, err); break;
-		case OPT_REPS: rc = count_option("reps", optarg, &ab->reps, err); break;
+		case OPT_BOOTS: rc = cmd_count("boots", optarg, 1, 1000, &ab->boots, err); break;
+		case OPT_REPS: rc = cmd_count("reps", optarg, 1, 1000, &ab->reps, err); break;
 		case OPT_NO_PROFILE: ab->no_profile = true; break;
 		case OPT_SELFTESTS: ab->selftests = optarg ? optarg : "quick"; break;
 		case 'h':
@@ -124,31 +114,10 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 	return 0;
 }
 
-/* @word, in quotes if a shell would not take it as it is. */
-static void add_word(FILE *to, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:@%./,";
-
-	fputc(' ', to);
-	if (*word && word[strspn(word, plain)] == '\0') {
-		fputs(word, to);
-		return;
-	}
-	fputc('\'', to);
-	for (; *word; word++) {
-		if (*word == '\'')
-			fputs("'\\''", to);
-		else
-			fputc(*word, to);
-	}
-	fputc('\'', to);
-}
-
 static void add_option(FILE *to, const char *option, const char *value)
 {
 	fprintf(to, " %s", option);
-	add_word(to, value);
+	cmd_add_word(to, value);
 }
 
 /* The command that re-creates the run. */
@@ -179,7 +148,7 @@ static char *command_text(const struct ab *ab, const struct scenario *s)
 		/* The value of an optional argument is in the same word. */
 		char *option = xasprintf("--selftests=%s", ab->selftests);
 
-		add_word(to, option);
+		cmd_add_word(to, option);
 		free(option);
 	}
 	fclose(to);

@@ -20,6 +20,8 @@ struct command {
 int cmd_ab(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_mutants(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_build(int argc, char **argv);
 int cmd_list(int argc, char **argv);
@@ -33,6 +35,11 @@ void cmd_begin(void);
 int cmd_finish(int code);
 /* An option that getopt_long() refused (it has said why): points to --help. */
 int cmd_usage(const char *command);
+/* A space and @word, in quotes if a shell would not take it as it is. */
+void cmd_add_word(FILE *to, const char *word);
+/* The value of --@name: a whole number within limits, or EXIT_USAGE. */
+int cmd_count(const char *name, const char *text, int64_t min, int64_t max,
+	      int64_t *value, struct err *err);
 /* The value of -a.  EXIT_USAGE if there is no such architecture. */
 int cmd_arch(const char *text, const struct arch **arch, struct err *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -57,4 +58,34 @@ int cmd_arch(const char *text, const struct arch **arch, struct err *err)
 	return err_set(err, EXIT_USAGE,
 		       "no architecture \"%s\"; there are arm64 and x86_64",
 		       text);
+}
+
+void cmd_add_word(FILE *to, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:@%./,";
+
+	fputc(' ', to);
+	if (*word && word[strspn(word, plain)] == '\0') {
+		fputs(word, to);
+		return;
+	}
+	fputc('\'', to);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", to);
+		else
+			fputc(*word, to);
+	}
+	fputc('\'', to);
+}
+
+int cmd_count(const char *name, const char *text, int64_t min, int64_t max,
+	      int64_t *value, struct err *err)
+{
+	if (!parse_int(text, min, max, value))
+		return 0;
+	return err_set(err, EXIT_USAGE,
+		       "--%s %s: must be a whole number from %" PRId64 " to %" PRId64,
+		       name, text, min, max);
 }

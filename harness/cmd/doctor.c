@@ -151,7 +151,9 @@ int cmd_doctor(int argc, char **argv)
 	check_plugin();
 	for (size_t i = 0; (arch = arch_at(i)); i++)
 		check_arch(arch);
-	line(false, false,
-	     "runs on this host's own kernel: not in this version; emulated guests only");
+	check_program("gnuplot", "gnuplot-nox", false);
+	check_program("perf", "linux-perf", false);
+	line(true, false,
+	     "runs on this host's own kernel: folab run clear-chunk, folab tune; what needs a file system or a cgroup runs in guests only");
 	return missing ? EXIT_ENVIRONMENT : EXIT_OK;
 }

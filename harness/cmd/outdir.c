@@ -19,6 +19,7 @@ static bool is_our_name(const char *name)
 		"profile-B.json", "kernel-A.config", "kernel-B.config",
 		"check.ktap", "check.xml", "kernel.config",
 		"selftests-A.ktap", "selftests-B.ktap",
+		"tune.gp", "tune.svg",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -132,6 +132,15 @@ struct run_dir {
 int run_dir_make(struct run_dir *d, struct err *err);
 void run_dir_remove(struct run_dir *d);
 
+/* ---- this host (host_facts.c) --------------------------------------------- */
+
+/* Fill @h; nothing in there fails, it is then not known. */
+void host_read(struct host *h);
+/* What stands behind "KEY" and a colon at the start of a line; caller frees. */
+char *host_value_of(const char *text, const char *key);
+/* What stands in brackets, as in "always [madvise] never"; caller frees. */
+char *host_chosen_of(const char *text, char open, char close);
+
 /* ---- guests (guests.c) ------------------------------------------------------ */
 
 struct guests_config {

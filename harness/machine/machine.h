@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * machine - where a kernel runs.  One interface; today one machine behind
- * it: "emulated", QEMU's TCG on the instruction clock.
+ * machine - where a kernel runs.  One interface, and behind it "emulated",
+ * QEMU's TCG on the instruction clock, and "local", this host with the kernel
+ * that it runs.
  */
 #ifndef FOLAB_MACHINE_H
 #define FOLAB_MACHINE_H
 
+#include "../../workloads/workloads.h"
 #include "../record/record.h"
 
 struct machine_setup {
@@ -25,6 +27,16 @@ struct machine_setup {
 	 */
 	void (*hear)(void *arg, const struct wire *w);
 	void *hear_arg;
+	/*
+	 * Of the local machine: where its passes run, and what else there is to
+	 * do behind each of them, with the pass's sample to add to.
+	 */
+	bool bind_node, bind_cpu;
+	int node, cpu;
+	int (*after_pass)(void *arg, int64_t pass, struct sample *s,
+			  struct err *err);
+	void *after_arg;
+	bool silent;		/* the progress line is the caller's */
 };
 
 struct machine_ops {
@@ -47,6 +59,14 @@ struct machine_ops {
 		   struct err *err);
 };
 extern const struct machine_ops machine_emulated;
+/*
+ * One side, "running": images[] is not looked at.  A pass that fails is an
+ * error, with the code that the workload gave it, not a failed trial: there is
+ * no other side that could go on.
+ */
+extern const struct machine_ops machine_local;
+/* EXIT_ENVIRONMENT for a workload that the local machine can't run. */
+int machine_local_check(const struct workload *w, struct err *err);
 
 /*
  * Path of something that we build ("agent-arm64", "plugin.so"): beside the

@@ -75,6 +75,14 @@ static const struct metric metrics[] = {
 		.better = 0,
 		.digits = 0,
 		.help = "pages activated in the window: memory.stat pgactivate of the test's cgroup",
+	}, {
+		.name = "chunk.gigabytes_per_second",
+		.title = "best GB/s",
+		.unit = "GB/s",
+		.better = 1,
+		.digits = 2,
+		.real_time = true,
+		.help = "10^9 bytes zeroed a second by the chunk and method that are fastest in the median over the passes",
 	},
 };
 

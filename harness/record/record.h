@@ -380,11 +380,30 @@ struct metric {
 	const char *unit;	/* "instructions" */
 	int better;		/* -1: less is better, +1: more, 0: neither */
 	int digits;		/* decimals shown */
+	bool real_time;		/* of a real clock only: no emulator can tell it */
 	const char *help;	/* how it is read: counters, formula */
 };
 const struct metric *metric_at(size_t i);	/* NULL behind the last */
 /* "reclaim.share.FUNCTION" is found for any FUNCTION. */
 const struct metric *metric_find(const char *name);
+
+/* ---- host: a machine that is none of ours (host.c) ------------------------- */
+
+/* What its figures hang on.  Texts: NULL, and numbers: 0, if not known. */
+struct host {
+	char *cpu;		/* "AMD EPYC" */
+	char *hypervisor;	/* "KVM": this is a virtual machine; NULL: seems none */
+	char *preempt;		/* "full", "voluntary", "none", "lazy", "rt", ... */
+	char *thp;		/* transparent_hugepage/enabled: "madvise" */
+	char *governor;		/* of cpufreq */
+	int64_t cpus, nodes;
+	int64_t memory;		/* bytes */
+	int64_t l1d, l2, llc;	/* bytes of the data caches of one processor */
+	int64_t bound_node, bound_cpu;	/* -1: the run was not bound */
+};
+void host_free(struct host *h);
+json_t *host_to_json(const struct host *h);
+int host_from_json(struct host *h, const json_t *o, struct err *err);
 
 /* ---- result: everything about one comparison ----------------------------- */
 
@@ -445,12 +464,23 @@ struct result {
 	struct decision_diff *diffs;
 	size_t n_diffs;
 	struct selftests selftests;
+	/* of a run on this host */
+	bool has_host;
+	struct host host;
+	char *cross_check;	/* what else measured: "perf version 6.1"; NULL: none */
+	bool tune;		/* folab tune asked */
+	double delay_ms;	/* that a unit may take; NAN: as long as it takes */
 };
+/* A run of one kernel, that nothing is compared with: it has no side B. */
+bool result_one_sided(const struct result *r);
 void result_free(struct result *r);
 /* profile-A.json and profile-B.json are files of their own. */
 json_t *result_to_json(const struct result *r);
 int result_from_json(struct result *r, const json_t *o, struct err *err);
-/* DIR/result.json and DIR/profile-{A,B}.json, each replaced whole. */
+/*
+ * DIR/result.json and, of two sides, DIR/profile-{A,B}.json, each replaced
+ * whole.
+ */
 int result_write(const char *dir, const struct result *r, struct err *err);
 int result_read(const char *dir, struct result *r, struct err *err);
 

@@ -55,7 +55,14 @@ void result_free(struct result *r)
 		free(r->diffs[i].text);
 	free(r->diffs);
 	selftests_free(&r->selftests);
+	host_free(&r->host);
+	free(r->cross_check);
 	memset(r, 0, sizeof(*r));
+}
+
+bool result_one_sided(const struct result *r)
+{
+	return r->has_host && !r->side[1].spec;
 }
 
 static json_t *row_to_json(const struct row *row)
@@ -160,6 +167,39 @@ static int validity_from_json(struct result *r, const json_t *o,
 	return 0;
 }
 
+/* Members that only runs on a host of its own have. */
+static void local_to_json(const struct result *r, json_t *o)
+{
+	json_t *tune;
+
+	if (r->has_host)
+		json_object_set_new(o, "host", host_to_json(&r->host));
+	if (r->cross_check)
+		json_object_set_new(o, "cross_check",
+				    rec_text(r->cross_check));
+	if (!r->tune)
+		return;
+	tune = json_object();
+	json_object_set_new(tune, "delay_ms", rec_real(r->delay_ms));
+	json_object_set_new(o, "tune", tune);
+}
+
+static int local_from_json(struct result *r, const json_t *o, struct err *err)
+{
+	const json_t *host = json_object_get(o, "host");
+	const json_t *tune = json_object_get(o, "tune");
+
+	r->has_host = host != NULL;
+	if (host && host_from_json(&r->host, host, err))
+		return -1;
+	if (json_object_get(o, "cross_check") &&
+	    rec_get_text(o, "result", "cross_check", &r->cross_check, err))
+		return -1;
+	r->tune = tune != NULL;
+	return tune ? rec_get_real(tune, "tune", "delay_ms", &r->delay_ms,
+				   err) : 0;
+}
+
 json_t *result_to_json(const struct result *r)
 {
 	json_t *o = json_object(), *sides = json_object();
@@ -175,7 +215,8 @@ json_t *result_to_json(const struct result *r)
 	json_object_set_new(o, "metrics", rec_strlist(&r->wanted));
 	json_object_set_new(o, "aa", json_boolean(r->aa));
 	json_object_set_new(sides, "A", image_to_json(&r->side[0]));
-	json_object_set_new(sides, "B", image_to_json(&r->side[1]));
+	if (!result_one_sided(r))
+		json_object_set_new(sides, "B", image_to_json(&r->side[1]));
 	json_object_set_new(o, "sides", sides);
 	for (size_t i = 0; i < r->n_trials; i++)
 		json_array_append_new(trials, trial_to_json(&r->trials[i]));
@@ -188,6 +229,7 @@ json_t *result_to_json(const struct result *r)
 	if (r->selftests.asked)
 		json_object_set_new(o, "selftests",
 				    selftests_to_json(&r->selftests));
+	local_to_json(r, o);
 	return o;
 }
 
@@ -215,6 +257,9 @@ static int head_from_json(struct result *r, const json_t *o, struct err *err)
 	    js_container(o, "result", "sides", JSON_OBJECT, &sides, err))
 		return -1;
 	for (int s = 0; s < 2; s++) {
+		/* What ran on this host alone has nothing to compare with. */
+		if (s && r->has_host && !json_object_get(sides, "B"))
+			break;
 		if (js_container(sides, "sides", s ? "B" : "A", JSON_OBJECT,
 				 &side, err) ||
 		    image_from_json(&r->side[s], side, err))
@@ -228,7 +273,7 @@ int result_from_json(struct result *r, const json_t *o, struct err *err)
 	json_t *trials, *rows, *validity, *v;
 	size_t i;
 
-	if (head_from_json(r, o, err) ||
+	if (local_from_json(r, o, err) || head_from_json(r, o, err) ||
 	    js_container(o, "result", "trials", JSON_ARRAY, &trials, err) ||
 	    js_container(o, "result", "comparison", JSON_ARRAY, &rows, err) ||
 	    js_container(o, "result", "validity", JSON_OBJECT, &validity, err) ||
@@ -262,14 +307,14 @@ static int write_in(const char *dir, const char *name, json_t *o,
 
 int result_write(const char *dir, const struct result *r, struct err *err)
 {
-	/* result.json last: where it stands, the rest does too. */
-	if (write_in(dir, "profile-A.json", profile_to_json(&r->profile[0]),
-		     err) ||
-	    write_in(dir, "profile-B.json", profile_to_json(&r->profile[1]),
-		     err) ||
-	    write_in(dir, "result.json", result_to_json(r), err))
+	if (!result_one_sided(r) &&
+	    (write_in(dir, "profile-A.json", profile_to_json(&r->profile[0]),
+		      err) ||
+	     write_in(dir, "profile-B.json", profile_to_json(&r->profile[1]),
+		      err)))
 		return -1;
-	return 0;
+	/* Last: where it stands, the rest does too. */
+	return write_in(dir, "result.json", result_to_json(r), err);
 }
 
 static int read_in(const char *dir, const char *name, json_t **o,
@@ -296,7 +341,7 @@ int result_read(const char *dir, struct result *r, struct err *err)
 	}
 	rc = result_from_json(r, o, err);
 	json_decref(o);
-	for (int s = 0; s < 2 && !rc; s++) {
+	for (int s = 0; s < 2 && !rc && !result_one_sided(r); s++) {
 		rc = read_in(dir, profiles[s], &o, err);
 		if (rc)
 			break;

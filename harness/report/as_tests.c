@@ -186,9 +186,11 @@ static void put_head(FILE *to, const struct result *r)
 	char *a = clean_text(r->side[0].spec, "not known");
 	char *b = clean_text(r->side[1].spec, "not known");
 	const struct arch *arch = r->side[0].arch;
-	char *text = xasprintf("%s on %s, A: %s, B: %s", scenario,
+	bool one = result_one_sided(r);
+	char *text = xasprintf("%s on %s, %s%s%s%s", scenario,
 			       arch ? arch->name : "an unknown architecture",
-			       a, b);
+			       one ? "kernel: " : "A: ", a, one ? "" : ", B: ",
+			       one ? "" : b);
 
 	ktap_note(to, false, text);
 	free(text);

@@ -215,11 +215,16 @@ static void drop_one(struct lines *l)
 
 char *lines_join(struct lines *l)
 {
+	while (l->n > REPORT_LINES)
+		drop_one(l);
+	return lines_join_all(l);
+}
+
+char *lines_join_all(struct lines *l)
+{
 	size_t len = 1, at = 0;
 	char *text;
 
-	while (l->n > REPORT_LINES)
-		drop_one(l);
 	for (size_t i = 0; i < l->n; i++)
 		len += strlen(l->v[i].text) + 1;
 	text = xmalloc(len);

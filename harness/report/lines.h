@@ -40,6 +40,7 @@ void lines_wrap(struct lines *l, int rank, int rank_more, size_t max,
 int lines_command(struct lines *l, size_t max, const char *command);
 /* Drop what does not fit; join with newlines.  Frees the lines. */
 char *lines_join(struct lines *l);
+char *lines_join_all(struct lines *l);	/* however many */
 
 /*
  * A copy for print: what would move the cursor, turn the text round or is not

@@ -8,6 +8,20 @@
 
 #include "sections.h"
 
+static void both_sides(struct lines *l, const struct result *r)
+{
+	section_title(l, r);
+	section_invalid(l, r);
+	section_broken(l, r);
+	section_sides(l, r);
+	section_rows(l, r);
+	section_verdict(l, r);
+	section_functions(l, r);
+	section_facts(l, r);
+	section_footnotes(l, r);
+	section_tail(l, r);
+}
+
 char *report_text(const struct result *r)
 {
 	/* Decimal points, whatever the user's locale: same result, same bytes. */
@@ -15,17 +29,13 @@ char *report_text(const struct result *r)
 	struct lines l = { 0 };
 	char *text;
 
-	section_title(&l, r);
-	section_invalid(&l, r);
-	section_broken(&l, r);
-	section_sides(&l, r);
-	section_rows(&l, r);
-	section_verdict(&l, r);
-	section_functions(&l, r);
-	section_facts(&l, r);
-	section_footnotes(&l, r);
-	section_tail(&l, r);
-	text = lines_join(&l);
+	if (r->tune)
+		tune_text(&l, r);
+	else if (result_one_sided(r))
+		single_text(&l, r);
+	else
+		both_sides(&l, r);
+	text = r->tune ? lines_join_all(&l) : lines_join(&l);
 
 	uselocale(before);
 	if (c)

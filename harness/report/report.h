@@ -8,7 +8,10 @@
 
 #include "../record/record.h"
 
-/* At most 40 lines of 75 columns.  Caller frees. */
+/*
+ * At most 40 lines of 75 columns; of folab tune, which nobody posts, as many as
+ * it takes.  Caller frees.
+ */
 char *report_text(const struct result *r);
 /* The comparison as tests, and the selftests that ran.  Caller frees. */
 char *report_ktap(const struct result *r);
@@ -16,6 +19,9 @@ char *report_junit(const struct result *r);
 /* Same result, same bytes.  NULL: no such format. */
 typedef char *(*report_fn)(const struct result *r);
 report_fn report_format(const char *name);
+
+/* What gnuplot draws the plot of folab tune from.  Caller frees. */
+char *report_gnuplot(const struct result *r);
 
 /*
  * Correctness cases as KTAP, a piece at a time: begin; for each program its

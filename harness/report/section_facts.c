@@ -208,7 +208,7 @@ static void add_decisions(struct lines *l, const struct result *r)
 			  shown - DIFFS_SHOWN);
 }
 
-static void add_notes(struct lines *l, const struct result *r)
+void section_notes(struct lines *l, const struct result *r)
 {
 	for (size_t i = 0; i < r->notes.n && i < NOTES_SHOWN; i++) {
 		char *text = clean_text(r->notes.v[i], "");
@@ -228,5 +228,5 @@ void section_facts(struct lines *l, const struct result *r)
 	add_bytes(l, r);
 	add_decisions(l, r);
 	section_selftests(l, r);
-	add_notes(l, r);
+	section_notes(l, r);
 }

@@ -78,14 +78,17 @@ void section_invalid(struct lines *l, const struct result *r)
 
 void section_sides(struct lines *l, const struct result *r)
 {
+	bool one = result_one_sided(r);
+
 	lines_add(l, RANK_BLANK, "%s", "");
-	for (int s = 0; s < 2; s++) {
+	for (int s = 0; s < (one ? 1 : 2); s++) {
 		char *spec = clean_text(r->side[s].spec, "not known");
 		char *release = clean_text(r->side[s].release, "");
 		char *line = xasprintf("%s%s%s%s", spec, *release ? " (" : "",
 				       release, *release ? ")" : "");
 
-		lines_wrap(l, RANK_KEEP, RANK_MORE, 2, s ? "B: " : "A: ", line);
+		lines_wrap(l, RANK_KEEP, RANK_MORE, 2, one ? "kernel   " :
+			   s ? "B: " : "A: ", line);
 		free(line);
 		free(release);
 		free(spec);

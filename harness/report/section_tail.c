@@ -98,6 +98,26 @@ static void add_command(struct lines *l, const struct result *r)
 	free(command);
 }
 
+void section_host(struct lines *l, const struct result *r)
+{
+	const struct host *h = &r->host;
+
+	field(l, 2, "machine  ", r->machine);
+	field(l, 2, "         ", r->machine_args);
+	if (h->bound_node >= 0)
+		lines_add(l, RANK_KEEP, "bound to node %" PRId64,
+			  h->bound_node);
+	if (h->bound_cpu >= 0)
+		lines_add(l, RANK_KEEP, "bound to processor %" PRId64,
+			  h->bound_cpu);
+}
+
+void section_again(struct lines *l, const struct result *r)
+{
+	lines_add(l, RANK_BLANK, "%s", "");
+	add_command(l, r);
+}
+
 void section_tail(struct lines *l, const struct result *r)
 {
 	lines_add(l, RANK_BLANK, "%s", "");

@@ -6,6 +6,7 @@
 #ifndef FOLAB_REPORT_SECTIONS_H
 #define FOLAB_REPORT_SECTIONS_H
 
+#include "../analyse/analyse.h"
 #include "lines.h"
 
 /*
@@ -42,12 +43,33 @@ void section_functions(struct lines *l, const struct result *r);
 
 /* section_facts.c: folio orders, bytes, decisions, notes */
 void section_facts(struct lines *l, const struct result *r);
+void section_notes(struct lines *l, const struct result *r);
 
 /* section_selftests.c: did B break any (at the top); how many ran */
 void section_broken(struct lines *l, const struct result *r);
 void section_selftests(struct lines *l, const struct result *r);
 
-/* section_tail.c: provenance */
+/* section_tail.c: provenance; of a run on this host: the host, the command */
 void section_tail(struct lines *l, const struct result *r);
+void section_host(struct lines *l, const struct result *r);
+void section_again(struct lines *l, const struct result *r);
+
+/* single.c: the text of a run that has no side B */
+void single_text(struct lines *l, const struct result *r);
+/* A word for a rate: "44.1". */
+void format_rate(char *buf, size_t len, double rate);
+/* Trial of clear-chunk, NULL: there is none. */
+const struct trial *chunk_trial(const struct result *r);
+
+/* section_chunk.c: clear-chunk's table, knees, what the clear evicts */
+void section_chunk(struct lines *l, const struct result *r);
+
+/* section_perf.c: ours beside those of perf bench */
+void section_perf(struct lines *l, const struct result *r);
+
+/* tune_text.c, plot.c: folab tune */
+void tune_text(struct lines *l, const struct result *r);
+void plot_text(struct lines *l, const struct chunk_table *table,
+	       const struct tune *tune);
 
 #endif

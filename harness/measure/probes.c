@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../plugin/window.h"
-#include "agent.h"
+#include "measure.h"
 
 /* Deltas of these are always told, where the kernel has them. */
 static const char *const vmstat_names[] = {
@@ -111,7 +111,7 @@ static void vmstat_read(struct counters *c)
 
 /* ---- the window --------------------------------------------------------------- */
 
-struct probes *probes_new(struct err *err)
+struct probes *probes_new(bool lock_memory, struct err *err)
 {
 	struct probes *p = xcalloc(1, sizeof(*p));
 
@@ -119,7 +119,7 @@ struct probes *probes_new(struct err *err)
 	p->kernel_fd = pmu_open(true, -1);
 	p->user_fd = p->kernel_fd < 0 ? -1 : pmu_open(false, p->kernel_fd);
 	/* Not on demand, in the window. */
-	if (mlockall(MCL_CURRENT)) {
+	if (mlockall(MCL_CURRENT) && lock_memory) {
 		err_sys(err, EXIT_ENVIRONMENT, errno, "can't lock memory");
 		probes_free(p);
 		return NULL;

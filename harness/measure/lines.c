@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent.h"
+#include "measure.h"
 
-void lines_add_raw(struct lines *l, const char *text, size_t len)
+void lines_keep_raw(struct lines *l, const char *text, size_t len)
 {
 	if (l->len + len > l->room) {
 		l->room = (l->len + len) * 2;
@@ -16,16 +16,16 @@ void lines_add_raw(struct lines *l, const char *text, size_t len)
 	l->len += len;
 }
 
-void lines_add(struct lines *l, const struct wire *w)
+void lines_keep(struct lines *l, const struct wire *w)
 {
 	char *line = wire_format(w);
 
-	lines_add_raw(l, line, strlen(line));
-	lines_add_raw(l, "\n", 1);
+	lines_keep_raw(l, line, strlen(line));
+	lines_keep_raw(l, "\n", 1);
 	free(line);
 }
 
-void lines_add_error(struct lines *l, const struct err *err)
+void lines_keep_error(struct lines *l, const struct err *err)
 {
 	struct wire w = {
 		.type = WIRE_ERROR,
@@ -33,7 +33,7 @@ void lines_add_error(struct lines *l, const struct err *err)
 		.code = err->code,
 	};
 
-	lines_add(l, &w);
+	lines_keep(l, &w);
 }
 
 int lines_write(const struct lines *l, int fd)
@@ -52,7 +52,7 @@ int lines_write(const struct lines *l, int fd)
 	return 0;
 }
 
-void lines_free(struct lines *l)
+void lines_drop(struct lines *l)
 {
 	free(l->text);
 	memset(l, 0, sizeof(*l));

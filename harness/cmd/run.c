@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <math.h>
+
+#include "here.h"
+
+static const char help[] =
+"usage: folab run SCENARIO [OPTION...]\n"
+"\n"
+"Run a scenario on this host, with the kernel that it runs and on real clocks,\n"
+"and print the report.  A scenario that needs a file system or a memory cgroup\n"
+"of its own is refused: folab ab measures it in guests.\n"
+"\n"
+HERE_HELP
+"\n"
+"exit: 0 done; 1 the run is invalid; 3 this host lacks something (says what)\n"
+"\n"
+"examples:\n"
+"  folab run clear-chunk\n"
+"  folab run clear-chunk -p size=4G -p to=4G --cpu 2\n"
+"  folab run clear-chunk --cross-check perf\n";
+
+int cmd_run(int argc, char **argv)
+{
+	struct here h = HERE_INIT("run");
+	struct err err = { 0 };
+	int code = EXIT_OK, rc;
+
+	rc = here_options(&h, argc, argv, help, &code, &err);
+	if (rc == 0 && argc - optind != 1)
+		rc = err_set(&err, EXIT_USAGE,
+			     "folab run takes one SCENARIO (folab list scenarios)");
+	h.scenario = argv[optind];
+	if (rc == 0)
+		rc = here_run(&h, &code, &err);
+	if (rc < 0)
+		code = cmd_fail(&err);
+	here_free(&h);
+	return code;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The local machine: this host, its running kernel, real clocks.  Each pass
+ * runs in a process of its own, as it does in a guest.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <numa.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "../measure/measure.h"
+#include "internal.h"
+
+/* What a pass in a process of its own has to know. */
+struct running {
+	const struct machine_setup *setup;
+	pid_t parent;
+	int64_t passes_done, passes;
+};
+
+/* ---- describe --------------------------------------------------------------- */
+
+/* "32K", or "?" */
+static const char *size_or(int64_t bytes, char *buf, size_t len)
+{
+	if (bytes <= 0)
+		return "?";
+	return format_size_short(bytes, buf, len);
+}
+
+static char *machine_text(const struct host *h)
+{
+	char l1[32], l2[32], llc[32];
+
+	return xasprintf("%s, %" PRId64 " processor%s, caches %s %s %s, %.1f GiB, %" PRId64 " node%s",
+			 h->cpu ? h->cpu : "a processor without a name",
+			 h->cpus, h->cpus == 1 ? "" : "s",
+			 size_or(h->l1d, l1, sizeof(l1)),
+			 size_or(h->l2, l2, sizeof(l2)),
+			 size_or(h->llc, llc, sizeof(llc)),
+			 (double)h->memory / (1 << 30), h->nodes,
+			 h->nodes == 1 ? "" : "s");
+}
+
+static char *settings_text(const struct host *h)
+{
+	return xasprintf("preemption %s, THP %s, governor %s",
+			 h->preempt ? h->preempt : "not known",
+			 h->thp ? h->thp : "not known",
+			 h->governor ? h->governor : "not known");
+}
+
+static void read_cmdline(struct result *r)
+{
+	struct err ignored = { 0 };
+
+	free(r->cmdline);
+	r->cmdline = NULL;
+	if (!file_read("/proc/cmdline", 65536, &r->cmdline, NULL, &ignored))
+		r->cmdline[strcspn(r->cmdline, "\n")] = '\0';
+}
+
+static int local_describe(const struct machine_setup *setup, struct result *r,
+			  struct err *err)
+{
+	struct image *im = &r->side[0];
+	struct utsname u;
+
+	uname(&u);
+	free(r->clock);
+	free(r->machine);
+	free(r->machine_args);
+	free(r->fs);
+	host_free(&r->host);
+	host_read(&r->host);
+	r->has_host = true;
+	r->host.bound_node = setup->bind_node ? setup->node : -1;
+	r->host.bound_cpu = setup->bind_cpu ? setup->cpu : -1;
+	r->clock = xstrdup("real");
+	r->ns_per_instruction = 0;
+	r->machine = machine_text(&r->host);
+	r->machine_args = settings_text(&r->host);
+	r->fs = xstrdup("none");
+	read_cmdline(r);
+	image_free(im);
+	im->spec = xstrdup("running");
+	im->arch = setup->arch;
+	im->release = xstrdup(u.release);
+	im->base = xstrdup(u.version);
+	return 0;
+}
+
+/* ---- run -------------------------------------------------------------------- */
+
+/* Refuse what this machine can't give, before anything is made. */
+static int check_place(const struct machine_setup *setup, struct err *err)
+{
+	cpu_set_t allowed;
+
+	if (setup->bind_node) {
+		if (numa_available() < 0 && setup->node)
+			return err_set(err, EXIT_USAGE,
+				       "this kernel knows no NUMA nodes: leave out --node");
+		if (numa_available() >= 0 &&
+		    !numa_bitmask_isbitset(numa_get_mems_allowed(),
+					   setup->node))
+			return err_set(err, EXIT_USAGE,
+				       "there is no memory on a node %d for this process; this host's highest node is %d",
+				       setup->node, numa_max_node());
+	}
+	CPU_ZERO(&allowed);
+	if (setup->bind_cpu &&
+	    (setup->cpu >= CPU_SETSIZE ||
+	     sched_getaffinity(0, sizeof(allowed), &allowed) ||
+	     !CPU_ISSET(setup->cpu, &allowed)))
+		return err_set(err, EXIT_USAGE,
+			       "this process may not run on processor %d",
+			       setup->cpu);
+	return 0;
+}
+
+/* In the process that measures. */
+static int bind_place(const struct machine_setup *setup, struct err *err)
+{
+	cpu_set_t one;
+
+	if (setup->bind_node && numa_available() >= 0) {
+		struct bitmask *node = numa_allocate_nodemask();
+
+		numa_bitmask_setbit(node, setup->node);
+		/* Not just preferred: memory of another node is no answer. */
+		numa_set_bind_policy(1);
+		numa_set_membind(node);
+		numa_free_nodemask(node);
+		if (!setup->bind_cpu && numa_run_on_node(setup->node))
+			return err_sys(err, EXIT_ENVIRONMENT, errno,
+				       "can't run on node %d", setup->node);
+	}
+	if (!setup->bind_cpu)
+		return 0;
+	CPU_ZERO(&one);
+	CPU_SET(setup->cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		return err_sys(err, EXIT_ENVIRONMENT, errno,
+			       "can't run on processor %d", setup->cpu);
+	return 0;
+}
+
+static int enter(void *arg, struct err *err)
+{
+	const struct running *run = arg;
+
+	/*
+	 * Asked, not killed, when folab dies: what a workload set has to be put
+	 * back.  The process may be an orphan already.
+	 */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != run->parent)
+		return err_set(err, EXIT_INTERRUPTED, "interrupted");
+	return bind_place(run->setup, err);
+}
+
+static bool idle(void *arg)
+{
+	const struct running *run = arg;
+
+	if (!run->setup->silent)
+		progress_step(run->passes_done, run->passes, "pass %" PRId64,
+			      run->passes_done + 1);
+	return !intr_seen();
+}
+
+/* Take the lines of a pass apart: its sample, or what it could not do. */
+static int take_lines(const struct lines *l, struct trial *t, struct err *err)
+{
+	const char *at = l->text, *end = l->text + l->len;
+
+	while (at && at < end) {
+		const char *eol = memchr(at, '\n', end - at);
+		struct wire w = { 0 };
+
+		if (!eol)
+			return err_set(err, EXIT_RUN,
+				       "a pass ended within a line");
+		if (wire_parse(at, eol - at, &w, err))
+			return -1;
+		at = eol + 1;
+		if (w.type == WIRE_SAMPLE) {
+			t->samples = xrealloc(t->samples, t->n_samples + 1,
+					      sizeof(*t->samples));
+			t->samples[t->n_samples++] = w.sample;
+			memset(&w.sample, 0, sizeof(w.sample));
+		} else if (w.type == WIRE_ERROR) {
+			err_set(err, (int)w.code, "%s", w.text);
+		}
+		wire_free(&w);
+	}
+	return err->code ? -1 : 0;
+}
+
+static int one_pass(struct running *run, const struct workload *w,
+		    int64_t pass, struct trial *t, struct err *err)
+{
+	const struct machine_setup *setup = run->setup;
+	struct place place = {
+		.seed = t->seed,
+		.enter = enter,
+		.idle = idle,
+		.arg = run,
+	};
+	struct err end = { 0 };
+	struct lines l = { 0 };
+	int64_t samples = 0;
+	int rc;
+
+	run->parent = getpid();
+	run->passes_done = pass;
+	rc = pass_run(setup->job, w, pass, &place, &l, &samples, &end);
+	if (take_lines(&l, t, err) || intr_check(err))
+		rc = -1;
+	else if (rc)
+		err_set(err, end.code, "%s", end.text);
+	lines_drop(&l);
+	if (!rc && setup->after_pass)
+		rc = setup->after_pass(setup->after_arg, pass,
+				       &t->samples[t->n_samples - 1], err);
+	return rc;
+}
+
+static int local_run(const struct machine_setup *setup,
+		     const struct image images[2], struct trial *trials,
+		     size_t n, struct err *err)
+{
+	const struct workload *w = workload_find(setup->job->workload);
+	struct running run = { .setup = setup, .passes = setup->job->passes };
+	int rc = check_place(setup, err);
+
+	if (rc)
+		return -1;
+	if (!setup->silent)
+		progress_begin("run %s, %" PRId64 " passes", w->name,
+			       run.passes);
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct trial *t = &trials[i];
+
+		t->done = true;
+		for (int64_t pass = 0; pass < run.passes && !rc; pass++)
+			rc = one_pass(&run, w, pass, t, err);
+	}
+	if (!setup->silent)
+		progress_end(rc ? NULL : "done");
+	return rc;
+}
+
+int machine_local_check(const struct workload *w, struct err *err)
+{
+	if (!w->fs && !w->memcg)
+		return 0;
+	return err_set(err, EXIT_ENVIRONMENT,
+		       "%s needs %s%s%s, which this folab does not set up on a host: folab ab measures it in guests",
+		       w->name, w->fs ? "a scratch file system (" : "",
+		       w->fs ? w->fs : "",
+		       !w->memcg ? ")" : w->fs ? ") and a memory cgroup" :
+		       "a memory cgroup");
+}
+
+const struct machine_ops machine_local = {
+	.name = "local",
+	.describe = local_describe,
+	.run = local_run,
+};
