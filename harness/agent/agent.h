@@ -36,6 +36,11 @@ void lines_free(struct lines *l);
 
 /* File systems of the kernel, and a console that shows each phase. */
 int guest_init(struct err *err);
+/*
+ * libnuma looks at /sys before main() begins, and /init has none yet: on a
+ * machine of several nodes the program starts once more.
+ */
+void guest_start_again(char **argv);
 /* Fill the RAM disk from /fs.img.runs and mount it. */
 int guest_scratch(const struct job *job, struct err *err);
 /* "folab: phase NAME" to the kernel log, and with it to the console. */
@@ -76,7 +81,13 @@ int pass_run(const struct job *job, const struct workload *w, int64_t pass,
  * vmstat.* when the window ends.
  */
 struct probes;
-struct probes *probes_new(struct err *err);
+/* @threads: of this thread and of those that it will start. */
+struct probes *probes_new(bool threads, struct err *err);
+/*
+ * Whatever of probes_begin() touches memory, if it has to be over before; else
+ * probes_begin() does it.
+ */
+void probes_ready(struct probes *p);
 void probes_begin(struct probes *p);
 void probes_end(struct probes *p, struct sample *sample);
 void probes_free(struct probes *p);
