@@ -27,8 +27,8 @@ const struct trial *trial_find(const struct result *r, char side, int64_t seed);
 /* Samples behind the warm-up: the first pass of several is one. */
 size_t trial_first_sample(const struct trial *t);
 /* Median of @metric over them; false: it can't be known. */
-bool trial_value(const struct metric *metric, const struct trial *t,
-		 double *value);
+bool trial_value(const struct metric *metric, const struct result *r,
+		 const struct trial *t, double *value);
 
 /* ---- validity.c, decide.c, compare.c ------------------------------------ */
 
