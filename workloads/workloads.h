@@ -68,4 +68,8 @@ const struct workload *workload_at(size_t i);		/* NULL behind the last */
 const struct workload *workload_find(const char *name);	/* NULL: no such */
 const struct param_spec *workload_params(const char *name);	/* for job_from_json() */
 
+/* A line for sample->invalid: it went on, but the number is worth nothing. */
+void workload_invalid(struct workload_env *env, const char *fmt, ...)
+	PRINTF(2, 3);
+
 #endif
