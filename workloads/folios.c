@@ -139,7 +139,8 @@ static int count_pmd(const void *addr, int64_t *pages, struct err *err)
 		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2)
 			inside = (uintptr_t)addr >= from && (uintptr_t)addr < to;
 		else if (inside &&
-			 sscanf(line, "FilePmdMapped: %lld kB", &kib) == 1)
+			 (sscanf(line, "FilePmdMapped: %lld kB", &kib) == 1 ||
+			  sscanf(line, "AnonHugePages: %lld kB", &kib) == 1))
 			*pages += kib / (int64_t)(FOLIO_PAGE_SIZE / 1024);
 	}
 	fclose(f);

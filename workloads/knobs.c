@@ -21,6 +21,19 @@ static int poke(const char *path, const char *value)
 	return ret;
 }
 
+/* Of a choice, "always [madvise] never", what can be written is the word. */
+static char *chosen(char *text)
+{
+	char *from = strchr(text, '['), *to = from ? strchr(from, ']') : NULL;
+	char *word;
+
+	if (!to)
+		return text;
+	word = xstrndup(from + 1, (size_t)(to - from - 1));
+	free(text);
+	return word;
+}
+
 int knobs_set(struct knobs *k, const char *path, const char *value,
 	      struct err *err)
 {
@@ -37,6 +50,7 @@ int knobs_set(struct knobs *k, const char *path, const char *value,
 		return err_set(err, EXIT_ENVIRONMENT,
 			       "this kernel has no setting %s", path);
 	}
+	knob->before = chosen(knob->before);
 	ret = poke(path, value);
 	if (ret) {
 		free(knob->before);

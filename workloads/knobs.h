@@ -8,12 +8,12 @@
 
 #include "../harness/base/base.h"
 
-#define KNOBS_MAX	4
+#define KNOBS_MAX	24
 
 struct knobs {
 	struct knob {
 		char *path;
-		char *before;	/* what stood there */
+		char *before;	/* what stood there; of "a [b] c" it is b */
 	} v[KNOBS_MAX];
 	size_t n;
 };

@@ -135,19 +135,6 @@ static uint64_t memory_bytes(const struct params *p)
 
 /* ---- prepare -------------------------------------------------------------- */
 
-static void invalid(struct workload_env *env, const char *fmt, ...)
-	PRINTF(2, 3);
-static void invalid(struct workload_env *env, const char *fmt, ...)
-{
-	char text[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	strlist_add(&env->sample->invalid, text);
-}
-
 static int set_lru(struct workload_env *env, struct state *s, struct err *err)
 {
 	bool mglru = params_get(env->params, "lru") == LRU_MGLRU;
@@ -239,7 +226,7 @@ static int fill(struct workload_env *env, struct state *s, struct err *err)
 		     (int64_t)s->file.bytes);
 	counters_set(&env->sample->counters, "file.charged", after - before);
 	if ((uint64_t)(after - before) < s->file.bytes / 100 * CHARGED_MIN)
-		invalid(env, "the cgroup was charged %lld of the file's %llu bytes",
+		workload_invalid(env, "the cgroup was charged %lld of the file's %llu bytes",
 			(long long)(after - before),
 			(unsigned long long)s->file.bytes);
 	return 0;
@@ -281,11 +268,11 @@ static int count(struct workload_env *env, struct state *s, struct err *err)
 
 	wanted = n.order_pages[s->file.order];
 	if (wanted * 100 < pages * ORDER_SHARE_MIN)
-		invalid(env, "%lld of the file's %lld pages are in folios of order %d, less than %d %%",
+		workload_invalid(env, "%lld of the file's %lld pages are in folios of order %d, less than %d %%",
 			(long long)wanted, (long long)pages, s->file.order,
 			ORDER_SHARE_MIN);
 	if (mapped < pages * s->n_mappers)
-		invalid(env, "%lld of %lld pages were mapped before the reclaim",
+		workload_invalid(env, "%lld of %lld pages were mapped before the reclaim",
 			(long long)mapped, (long long)(pages * s->n_mappers));
 	return 0;
 }
@@ -298,7 +285,7 @@ static int check_kswapd(struct workload_env *env, struct state *s,
 	if (kswapd_scanned(&after, err))
 		return -1;
 	if (after > s->kswapd_before)
-		invalid(env, "kswapd scanned %lld pages while the file was filled: the machine has too little memory",
+		workload_invalid(env, "kswapd scanned %lld pages while the file was filled: the machine has too little memory",
 			(long long)(after - s->kswapd_before));
 	return 0;
 }
@@ -430,7 +417,7 @@ static int check_page(struct workload_env *env, struct state *s, int fd,
 	for (size_t i = 1; *good && i < ARRAY_SIZE(word); i++)
 		*good = !word[i];
 	if (!*good)
-		invalid(env, "page %llu of the file doesn't read as it was written",
+		workload_invalid(env, "page %llu of the file doesn't read as it was written",
 			(unsigned long long)page);
 	return 0;
 }

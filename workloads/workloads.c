@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+#include <stdio.h>
 #include <string.h>
 
 #include "clear_chunk.h"
+#include "clear_fault.h"
 #include "reclaim_file.h"
 #include "workloads.h"
 
 static const struct workload *const table[] = {
 	&reclaim_file,
 	&clear_chunk,
+	&clear_fault,
 };
 
 const struct workload *workload_at(size_t i)
@@ -28,4 +31,15 @@ const struct param_spec *workload_params(const char *name)
 	const struct workload *w = workload_find(name);
 
 	return w ? w->params : NULL;
+}
+
+void workload_invalid(struct workload_env *env, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	strlist_add(&env->sample->invalid, text);
 }

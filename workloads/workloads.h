@@ -24,8 +24,19 @@ struct workload_env {
 	const char *dir;	/* empty directory on the scratch file system */
 	const char *cgroup;	/* name for the workload's own cgroup */
 	void (*phase)(struct workload_env *env, const char *name);
+	/*
+	 * For a workload whose window is about mapping memory: the agent locks
+	 * its memory now, and not in window_begin(), so that what is mapped
+	 * between the two is as any program's.
+	 */
+	void (*window_ready)(struct workload_env *env);
 	void (*window_begin)(struct workload_env *env);
 	void (*window_end)(struct workload_env *env);
+	/*
+	 * To be set in prepare(): run() starts threads, and they belong to the
+	 * window.  Instructions and CPU time are then of all of them.
+	 */
+	bool threads;
 	void *agent;		/* the agent's own */
 	struct sample *sample;	/* to be filled */
 };
@@ -43,6 +54,9 @@ struct workload {
 	 * the machine should have for these parameters. */
 	uint64_t (*fs_bytes)(const struct params *p);
 	uint64_t (*memory_bytes)(const struct params *p);
+	/* Options that the kernel has to be booted with ("hugepagesz=1G"), to be
+	 * added to @words; NULL: none. */
+	void (*kernel_options)(const struct params *p, struct strlist *words);
 	/* In this order; clean_up runs whatever failed, and leaves nothing. *state
 	 * is the workload's own. */
 	int (*prepare)(struct workload_env *env, void **state, struct err *err);
@@ -54,5 +68,9 @@ struct workload {
 const struct workload *workload_at(size_t i);		/* NULL behind the last */
 const struct workload *workload_find(const char *name);	/* NULL: no such */
 const struct param_spec *workload_params(const char *name);	/* for job_from_json() */
+
+/* A line for sample->invalid: it went on, but the number is worth nothing. */
+void workload_invalid(struct workload_env *env, const char *fmt, ...)
+	PRINTF(2, 3);
 
 #endif

@@ -23,6 +23,11 @@
 
 /* File systems of the kernel, and a console that shows each phase. */
 int guest_init(struct err *err);
+/*
+ * libnuma looks at /sys before main() begins, and /init has none yet: on a
+ * machine of several nodes the program starts once more.
+ */
+void guest_start_again(char **argv);
 /* Fill the RAM disk from /fs.img.runs and mount it. */
 int guest_scratch(const struct job *job, struct err *err);
 /* "folab: phase NAME" to the kernel log, and with it to the console. */

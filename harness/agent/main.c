@@ -90,8 +90,10 @@ int main(int argc, char **argv)
 	hello.text = u.release;
 	lines_keep(&lines, &hello);
 	ret = guest_init(&err);
-	if (!ret)
+	if (!ret) {
+		guest_start_again(argv);
 		ret = read_job(&job, &err);
+	}
 	if (!ret && job.n_cases)
 		ret = run_cases(&job, &lines, &fd, &done.code, &err);
 	else if (!ret)

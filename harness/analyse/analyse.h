@@ -7,9 +7,13 @@
 
 #include "../record/record.h"
 
-/* Value of @metric in one sample of a trial; false: it can't be known there. */
-bool metric_value(const struct metric *metric, const struct trial *trial,
-		  const struct sample *sample, double *value);
+/*
+ * Value of @metric in one sample of a trial of @r; false: it can't be known
+ * there.
+ */
+bool metric_value(const struct metric *metric, const struct result *r,
+		  const struct trial *trial, const struct sample *sample,
+		  double *value);
 /* Fill r's profile[], rows, valid, reasons, notes, alike and diffs from its trials. */
 void analyse(struct result *r);
 

@@ -75,8 +75,8 @@ static void pairs_collect(struct pairs *p, const struct result *r,
 		double of_a, of_b;
 
 		if (a->side != 'A' || !b || trial_find(r, 'A', a->seed) != a ||
-		    !trial_value(metric, a, &of_a) ||
-		    !trial_value(metric, b, &of_b))
+		    !trial_value(metric, r, a, &of_a) ||
+		    !trial_value(metric, r, b, &of_b))
 			continue;
 		p->a[p->n] = of_a;
 		p->b[p->n] = of_b;
@@ -196,6 +196,15 @@ static void add_profiles(struct result *r)
 	}
 }
 
+/* "clear.pages" is of "clear-fault": the first words are the same. */
+static bool is_about(const struct metric *metric, const char *workload)
+{
+	size_t n = strcspn(metric->name, ".");
+
+	return workload && n == strcspn(workload, "-") &&
+	       !strncmp(metric->name, workload, n);
+}
+
 void compare(struct result *r)
 {
 	add_profiles(r);
@@ -204,9 +213,11 @@ void compare(struct result *r)
 			compare_metric(r, r->wanted.v[i]);
 		return;
 	}
-	/* The last of the table stands for a family, not for a metric. */
-	for (size_t i = 0; metric_at(i + 1); i++)
-		if (!metric_at(i)->real_time)
+	/* What stands for a family is no metric. */
+	for (size_t i = 0; metric_at(i); i++)
+		if (!metric_share(metric_at(i)->name) &&
+		    !metric_at(i)->real_time &&
+		    is_about(metric_at(i), r->workload))
 			compare_metric(r, metric_at(i)->name);
 }
 

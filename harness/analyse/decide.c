@@ -185,8 +185,8 @@ static void note_waiting(struct result *r)
 
 void decide(struct result *r)
 {
-	if (!str_starts(r->workload ? r->workload : "", "reclaim"))
-		return;
+	if (subject_of(r->workload) != SUBJECT_RECLAIM)
+		return;		/* nothing to decide */
 	for (size_t i = 0; i < r->n_trials; i++) {
 		const struct trial *a = &r->trials[i];
 		const struct trial *b = trial_find(r, 'B', a->seed);

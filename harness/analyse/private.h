@@ -18,10 +18,11 @@ const struct trial *trial_find(const struct result *r, char side, int64_t seed);
 /* Samples behind the warm-up: the first pass of several is one. */
 size_t trial_first_sample(const struct trial *t);
 /* Median of @metric over them; false: it can't be known. */
-bool trial_value(const struct metric *metric, const struct trial *t,
-		 double *value);
+bool trial_value(const struct metric *metric, const struct result *r,
+		 const struct trial *t, double *value);
 /* Standard deviation over them in percent; NAN: it can't be known. */
-double trial_spread_pct(const struct metric *metric, const struct trial *t);
+double trial_spread_pct(const struct metric *metric, const struct result *r,
+			const struct trial *t);
 /* In one sample of @t, the rate of the cell that is best in the median. */
 bool chunk_best_rate(const struct trial *t, const struct sample *s,
 		     double *rate);

@@ -34,10 +34,10 @@ static void add_row(struct result *r, const struct metric *metric)
 
 	for (size_t i = 0; i < r->n_trials; i++)
 		if (trial_usable(&r->trials[i]) &&
-		    trial_value(metric, &r->trials[i], &v[n]))
+		    trial_value(metric, r, &r->trials[i], &v[n]))
 			n++;
 	if (n == 1)
-		spread = trial_spread_pct(metric, &r->trials[0]);
+		spread = trial_spread_pct(metric, r, &r->trials[0]);
 	else if (n)
 		spread = stat_stdev_pct(v, n);
 	if (!n) {

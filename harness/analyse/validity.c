@@ -26,6 +26,9 @@
 /* At least this part of the pages is in folios of the order asked for. */
 #define ORDER_SHARE_MIN		0.7
 
+/* At least this part of the frames that were cleared held something before. */
+#define SOILED_SHARE_MIN	0.5
+
 /* A and B have so much of their pages in folios of other orders at most. */
 #define ORDER_DISTANCE_MAX	0.1
 
@@ -164,11 +167,24 @@ static void check_reclaimed(const struct where *w)
 		       mib(before - after), mib(stolen));
 }
 
+/* A counter that has to be 0, and what it is if it is not. */
+struct quiet {
+	const char *counter, *what, *found;
+};
+
+static void check_zeros(const struct where *w, const struct quiet *rules,
+			size_t n_rules)
+{
+	double n;
+
+	for (size_t i = 0; i < n_rules; i++)
+		if (need(w, rules[i].what, rules[i].counter, &n) && n != 0)
+			reason(w, "%.0f %s", n, rules[i].found);
+}
+
 static void check_quiet(const struct where *w)
 {
-	static const struct {
-		const char *counter, *what, *found;
-	} rules[] = {
+	static const struct quiet rules[] = {
 		{ "vmstat.pgscan_kswapd", "kswapd did not scan",
 		  "pages scanned by kswapd" },
 		{ "events.oom", "memory was not out",
@@ -178,12 +194,97 @@ static void check_quiet(const struct where *w)
 		{ "events.max", "memory.max was not hit",
 		  "times that memory.max was hit (memory.events max)" },
 	};
-	double n;
 
-	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-		if (need(w, rules[i].what, rules[i].counter, &n) && n != 0)
-			reason(w, "%.0f %s", n, rules[i].found);
+	check_zeros(w, rules, ARRAY_SIZE(rules));
 }
+
+/* ---- clearing -------------------------------------------------------------- */
+
+/* Who faults must find memory, or more than faulting is measured. */
+static void check_clear_quiet(const struct where *w)
+{
+	static const struct quiet rules[] = {
+		{ "vmstat.pgscan_kswapd", "kswapd did not scan",
+		  "pages scanned by kswapd" },
+		{ "vmstat.pgscan_direct", "nobody reclaimed",
+		  "pages scanned by who needed memory" },
+		{ "vmstat.compact_stall", "nobody compacted",
+		  "times that a fault waited for compaction" },
+		{ "vmstat.compact_migrate_scanned", "nobody compacted",
+		  "pages scanned by compaction" },
+		{ "vmstat.oom_kill", "nothing was killed",
+		  "processes killed for memory" },
+	};
+
+	check_zeros(w, rules, ARRAY_SIZE(rules));
+}
+
+/* All of it in folios of the order asked for: there is no reason for less. */
+static void check_clear_orders(const struct where *w, double pages)
+{
+	double all = 0, wanted, order;
+
+	if (!need(w, "folios had the size asked for", "clear.order", &order))
+		return;
+	for (int i = 0; i < MAX_ORDER_SEEN; i++)
+		all += w->s->order_pages[i];
+	wanted = order >= 0 && order < MAX_ORDER_SEEN ?
+		w->s->order_pages[(int)order] : 0;
+	if (pages <= 0 || wanted != pages || all != pages)
+		reason(w, "%.0f of %.0f pages are in folios of order %.0f, and %.0f are there at all",
+		       wanted, pages, order, all);
+}
+
+static void check_clear_faults(const struct where *w, double pages)
+{
+	static const struct quiet rules[] = {
+		{ "mthp.anon_fault_fallback", "", "folios were refused, and smaller ones taken" },
+		{ "vmstat.thp_fault_fallback", "", "huge pages were refused, and small ones taken" },
+	};
+	double n, order, folios;
+	int64_t v;
+
+	if (need(w, "each folio had one fault", "clear.faults", &n) &&
+	    need(w, "each folio had one fault", "clear.order", &order) &&
+	    order >= 0 && order < MAX_ORDER_SEEN) {
+		folios = pages / (1 << (int)order);
+		if (n != folios)
+			reason(w, "%.0f faults for %.0f folios", n, folios);
+	}
+	/* Where the kernel has such pages at all. */
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
+		if (counters_get(&w->s->counters, rules[i].counter, &v) && v)
+			reason(w, "%" PRId64 " %s", v, rules[i].found);
+}
+
+/* Zeros are a proof where there was something else before. */
+static void check_clear_zero(const struct where *w, double pages)
+{
+	double wrong, soiled;
+
+	if (need(w, "all was cleared", "clear.nonzero_words", &wrong) && wrong)
+		reason(w, "%.0f words of 8 bytes were not cleared", wrong);
+	if (need(w, "frames held anything before", "clear.soiled_pages",
+		 &soiled) && soiled < pages * SOILED_SHARE_MIN)
+		reason(w, "only %.0f of %.0f frames held anything before: zeros prove nothing",
+		       soiled, pages);
+}
+
+static void check_cleared(const struct where *w)
+{
+	double pages;
+
+	check_clear_quiet(w);
+	/* Workloads look at these as well, and may have said it already. */
+	if (w->s->invalid.n ||
+	    !need(w, "all was faulted in", "clear.pages", &pages))
+		return;
+	check_clear_orders(w, pages);
+	check_clear_faults(w, pages);
+	check_clear_zero(w, pages);
+}
+
+/* ---- of every workload ----------------------------------------------------- */
 
 static void check_probes(const struct where *w)
 {
@@ -209,7 +310,9 @@ static void check_sample(const struct where *w)
 {
 	check_own_reasons(w);
 	check_probes(w);
-	if (!str_starts(w->r->workload ? w->r->workload : "", "reclaim"))
+	if (subject_of(w->r->workload) == SUBJECT_CLEAR)
+		check_cleared(w);
+	if (subject_of(w->r->workload) != SUBJECT_RECLAIM)
 		return;
 	/* Workloads look at these as well, and may have said it already. */
 	if (!w->s->invalid.n) {
@@ -306,6 +409,22 @@ static void check_same_orders(struct result *r, const struct trial *a,
 			     a->seed, distance * 100);
 }
 
+static void check_same_cleared(struct result *r, const struct trial *a,
+			       const struct trial *b)
+{
+	for (size_t i = 0; i < a->n_samples; i++) {
+		int64_t of_a = counters_value(&a->samples[i].counters,
+					      "clear.pages");
+		int64_t of_b = counters_value(&b->samples[i].counters,
+					      "clear.pages");
+
+		if (of_a != of_b)
+			strlist_addf(&r->reasons,
+				     "seed %" PRId64 ": A faulted in %" PRId64 " pages, B %" PRId64,
+				     a->seed, of_a, of_b);
+	}
+}
+
 static bool counted_by_pmu(const struct trial *t)
 {
 	int64_t v;
@@ -330,10 +449,17 @@ static void check_pair(struct result *r, const struct trial *a,
 		strlist_addf(&r->reasons,
 			     "seed %" PRId64 ": the PMU counted on one side only",
 			     a->seed);
-	if (!str_starts(r->workload ? r->workload : "", "reclaim"))
-		return;
-	check_same_bytes(r, a, b);
-	check_same_orders(r, a, b);
+	switch (subject_of(r->workload)) {
+	case SUBJECT_RECLAIM:
+		check_same_bytes(r, a, b);
+		check_same_orders(r, a, b);
+		break;
+	case SUBJECT_CLEAR:
+		check_same_cleared(r, a, b);
+		break;
+	case SUBJECT_OTHER:
+		break;
+	}
 }
 
 /* A trial that is there, usable or not. */

@@ -48,6 +48,12 @@ static bool counter(const struct sample *s, const char *name, double *value)
 	return true;
 }
 
+static bool kernel_instructions(const struct sample *s, double *n)
+{
+	return counter(s, "pmu.kernel_instructions", n) ||
+	       counter(s, "plugin.kernel_instructions", n);
+}
+
 static bool pages_reclaimed(const struct sample *s, double *pages)
 {
 	return counter(s, "memcg.pgsteal", pages);
@@ -77,10 +83,9 @@ static bool value_instructions_per_page(const struct sample *s, double *value)
 {
 	double instructions, pages;
 
-	if (!counter(s, "pmu.kernel_instructions", &instructions) &&
-	    !counter(s, "plugin.kernel_instructions", &instructions))
-		return false;
-	return pages_reclaimed(s, &pages) && ratio(instructions, pages, value);
+	return kernel_instructions(s, &instructions) &&
+	       pages_reclaimed(s, &pages) &&
+	       ratio(instructions, pages, value);
 }
 
 static bool value_sys_seconds(const struct sample *s, double *value)
@@ -127,6 +132,90 @@ static bool value_pgactivate(const struct sample *s, double *value)
 	return counter(s, "memcg.pgactivate", value);
 }
 
+/* ---- clearing -------------------------------------------------------------- */
+
+/* Pages that the window faulted in, as pagemap has them after it. */
+static bool pages_cleared(const struct sample *s, double *pages)
+{
+	*pages = 0;
+	for (int order = 0; order < MAX_ORDER_SEEN; order++)
+		*pages += s->order_pages[order];
+	return *pages > 0;
+}
+
+static bool folios_cleared(const struct sample *s, double *folios)
+{
+	*folios = 0;
+	for (int order = 0; order < MAX_ORDER_SEEN; order++)
+		*folios += (double)s->order_pages[order] / (1 << order);
+	return *folios > 0;
+}
+
+static bool faults(const struct sample *s, double *n)
+{
+	return counter(s, "clear.faults", n);
+}
+
+static bool user_instructions(const struct sample *s, double *n)
+{
+	return counter(s, "pmu.user_instructions", n) ||
+	       counter(s, "plugin.user_instructions", n);
+}
+
+static bool value_clear_per_page(const struct sample *s, double *value)
+{
+	double n, pages;
+
+	return kernel_instructions(s, &n) && pages_cleared(s, &pages) &&
+	       ratio(n, pages, value);
+}
+
+static bool value_clear_per_folio(const struct sample *s, double *value)
+{
+	double n, folios;
+
+	return kernel_instructions(s, &n) && folios_cleared(s, &folios) &&
+	       ratio(n, folios, value);
+}
+
+static bool value_clear_user_per_page(const struct sample *s, double *value)
+{
+	double n, pages;
+
+	return user_instructions(s, &n) && pages_cleared(s, &pages) &&
+	       ratio(n, pages, value);
+}
+
+/*
+ * CPU time is exact in sum; getrusage(2) splits it by ticks.  On the instruction
+ * clock the program's instructions are its time, to the nanosecond.
+ */
+static bool cpu_seconds(const struct sample *s, int64_t ns_per_instruction,
+			bool kernel, double *value)
+{
+	double all, ns;
+
+	if (!ns_per_instruction)
+		return counter(s, kernel ? "time.rusage_sys_ns" :
+					   "time.rusage_user_ns", &ns) &&
+		       ratio(ns, 1e9, value);
+	if (!counter(s, "time.sys_ns", &all) || !user_instructions(s, &ns))
+		return false;
+	ns *= ns_per_instruction;
+	return ratio(kernel ? all - ns : ns, 1e9, value);
+}
+
+static bool value_clear_speed(const struct sample *s, double *value)
+{
+	double ns, pages;
+
+	/* Bytes a nanosecond are 10^9 bytes a second. */
+	return counter(s, "time.wall_ns", &ns) && pages_cleared(s, &pages) &&
+	       ratio(pages * PAGE_BYTES, ns, value);
+}
+
+/* ---- shares, the table ----------------------------------------------------- */
+
 /*
  * Over all windows of the trial.  A function that was inlined at several
  * places has an entry for each, so they are added up.  A function that the
@@ -164,17 +253,30 @@ static const struct {
 	{ "reclaim.pgscan", value_pgscan },
 	{ "reclaim.pgsteal", pages_reclaimed },
 	{ "reclaim.pgactivate", value_pgactivate },
+	{ "clear.instructions_per_page", value_clear_per_page },
+	{ "clear.instructions_per_folio", value_clear_per_folio },
+	{ "clear.user_instructions_per_page", value_clear_user_per_page },
+	{ "clear.gigabytes_per_second", value_clear_speed },
+	{ "clear.faults", faults },
+	{ "clear.pages", pages_cleared },
+	{ "clear.folios", folios_cleared },
 };
 
-bool metric_value(const struct metric *metric, const struct trial *trial,
-		  const struct sample *sample, double *value)
+bool metric_value(const struct metric *metric, const struct result *r,
+		  const struct trial *trial, const struct sample *sample,
+		  double *value)
 {
-	static const char share[] = "reclaim.share.";
+	const char *function = metric_share(metric->name);
 
-	if (str_starts(metric->name, share))
-		return value_share(metric->name + strlen(share), trial, value);
+	if (function)
+		return value_share(function, trial, value);
 	if (!strcmp(metric->name, "chunk.gigabytes_per_second"))
 		return chunk_best_rate(trial, sample, value);
+	if (!strcmp(metric->name, "clear.sys_seconds") ||
+	    !strcmp(metric->name, "clear.user_seconds"))
+		return cpu_seconds(sample, r->ns_per_instruction,
+				   !strcmp(metric->name, "clear.sys_seconds"),
+				   value);
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		if (!strcmp(values[i].name, metric->name))
 			return values[i].value(sample, value);
@@ -182,15 +284,15 @@ bool metric_value(const struct metric *metric, const struct trial *trial,
 }
 
 /* Of all samples behind the warm-up, or of none; caller frees. */
-static double *trial_values(const struct metric *metric, const struct trial *t,
-			    size_t *n)
+static double *trial_values(const struct metric *metric, const struct result *r,
+			    const struct trial *t, size_t *n)
 {
 	double *v = xcalloc(t->n_samples + 1, sizeof(*v));
 
 	*n = 0;
 	for (size_t i = trial_first_sample(t); i < t->n_samples; i++) {
 		/* A median of some of the passes would hide the others. */
-		if (!metric_value(metric, t, &t->samples[i], &v[*n])) {
+		if (!metric_value(metric, r, t, &t->samples[i], &v[*n])) {
 			*n = 0;
 			break;
 		}
@@ -199,11 +301,11 @@ static double *trial_values(const struct metric *metric, const struct trial *t,
 	return v;
 }
 
-bool trial_value(const struct metric *metric, const struct trial *t,
-		 double *value)
+bool trial_value(const struct metric *metric, const struct result *r,
+		 const struct trial *t, double *value)
 {
 	size_t n;
-	double *v = trial_values(metric, t, &n);
+	double *v = trial_values(metric, r, t, &n);
 
 	if (n)
 		*value = stat_median(v, n);
@@ -211,10 +313,11 @@ bool trial_value(const struct metric *metric, const struct trial *t,
 	return n > 0;
 }
 
-double trial_spread_pct(const struct metric *metric, const struct trial *t)
+double trial_spread_pct(const struct metric *metric, const struct result *r,
+			const struct trial *t)
 {
 	size_t n;
-	double *v = trial_values(metric, t, &n);
+	double *v = trial_values(metric, r, t, &n);
 	double spread = n ? stat_stdev_pct(v, n) : NAN;
 
 	free(v);

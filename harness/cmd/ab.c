@@ -215,6 +215,7 @@ static int run_trials(struct ab *ab, const struct scenario *s,
 		.fs = w->fs ? xstrdup(w->fs) : NULL,
 		.fs_bytes = w->fs_bytes ? (int64_t)w->fs_bytes(&s->params) : 0,
 	};
+	struct strlist cmdline = { 0 };
 	struct machine_setup setup = {
 		.arch = ab->arch,
 		.job = &job,
@@ -222,15 +223,20 @@ static int run_trials(struct ab *ab, const struct scenario *s,
 		.budget = s->budget,
 		.parallel = ab->jobs,
 		.profile = !ab->no_profile,
-		.cmdline = &s->cmdline,
+		.cmdline = &cmdline,
 		.dir = dir,
 	};
 	int rc;
 
 	params_copy(&job.params, &s->params);
+	if (w->kernel_options)
+		w->kernel_options(&s->params, &cmdline);
+	for (size_t i = 0; i < s->cmdline.n; i++)
+		strlist_add(&cmdline, s->cmdline.v[i]);
 	rc = m->describe(&setup, r, err);
 	if (!rc)
 		rc = m->run(&setup, r->side, r->trials, r->n_trials, err);
+	strlist_free(&cmdline);
 	job_free(&job);
 	return rc;
 }

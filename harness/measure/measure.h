@@ -67,7 +67,16 @@ int pass_run(const struct job *job, const struct workload *w, int64_t pass,
  * @sample gets pmu.*, time.* and vmstat.* when the window ends.
  */
 struct probes;
-struct probes *probes_new(bool lock_memory, struct err *err);
+/*
+ * @lock_memory: it is an error if memory can't be locked.  @threads: of this
+ * thread and of those that it will start.
+ */
+struct probes *probes_new(bool lock_memory, bool threads, struct err *err);
+/*
+ * Whatever of probes_begin() touches memory, if it has to be over before; else
+ * probes_begin() does it.
+ */
+void probes_ready(struct probes *p);
 void probes_begin(struct probes *p);
 void probes_end(struct probes *p, struct sample *sample);
 void probes_free(struct probes *p);

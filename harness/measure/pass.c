@@ -49,6 +49,13 @@ static void wait_for_phase(int64_t seed)
 	}
 }
 
+static void window_ready(struct workload_env *env)
+{
+	struct pass *pass = env->agent;
+
+	probes_ready(pass->probes);
+}
+
 static void window_begin(struct workload_env *env)
 {
 	struct pass *pass = env->agent;
@@ -74,7 +81,7 @@ static int measure(const struct workload *w, struct workload_env *env,
 
 	if (w->prepare(env, &state, err))
 		goto out;
-	pass->probes = probes_new(pass->place->lock_memory, err);
+	pass->probes = probes_new(pass->place->lock_memory, env->threads, err);
 	if (!pass->probes)
 		goto out;
 	ret = w->run(env, state, err);
@@ -121,6 +128,7 @@ static int in_child(const struct job *job, const struct workload *w,
 		.dir = dir,
 		.cgroup = cgroup,
 		.phase = phase,
+		.window_ready = window_ready,
 		.window_begin = window_begin,
 		.window_end = window_end,
 		.agent = &pass,

@@ -16,12 +16,14 @@
 /* Deltas of these are always told, where the kernel has them. */
 static const char *const vmstat_names[] = {
 	"allocstall_dma", "allocstall_dma32", "allocstall_movable",
-	"allocstall_normal", "compact_stall", "kswapd_high_wmark_hit_quickly",
+	"allocstall_normal", "compact_free_scanned", "compact_migrate_scanned",
+	"compact_stall", "htlb_buddy_alloc_success", "kswapd_high_wmark_hit_quickly",
 	"kswapd_low_wmark_hit_quickly", "nr_vmscan_write", "oom_kill",
 	"pageoutrun", "pgactivate", "pgdeactivate", "pgfault", "pgmajfault",
 	"pgrefill", "pgrotated", "pgscan_direct", "pgscan_khugepaged",
 	"pgscan_kswapd", "pgscan_proactive", "pgsteal_direct",
 	"pgsteal_khugepaged", "pgsteal_kswapd", "pgsteal_proactive",
+	"thp_fault_alloc", "thp_fault_fallback", "thp_fault_fallback_charge",
 	"thp_split_page", "workingset_activate_file", "workingset_refault_file",
 };
 
@@ -32,6 +34,8 @@ struct clocks {
 };
 
 struct probes {
+	bool threads;			/* of all threads, not only of this one */
+	bool ready;			/* probes_ready() is done */
 	int kernel_fd, user_fd;		/* PMU, -1: has none */
 	struct clocks before, after;
 	struct counters vmstat_before, vmstat_after;
@@ -39,8 +43,11 @@ struct probes {
 
 /* ---- PMU -------------------------------------------------------------------- */
 
-/* Instructions of this thread in one mode; counts when its leader does. */
-static int pmu_open(bool kernel, int leader)
+/*
+ * Instructions in one mode of this thread, @threads: and of those that it will
+ * start; counts when its leader does.
+ */
+static int pmu_open(bool kernel, int leader, bool threads)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
@@ -50,6 +57,7 @@ static int pmu_open(bool kernel, int leader)
 		.exclude_user = kernel,
 		.exclude_kernel = !kernel,
 		.exclude_hv = 1,
+		.inherit = threads,
 	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, leader,
@@ -66,11 +74,12 @@ static void pmu_note(int fd, const char *name, struct counters *c)
 
 /* ---- clocks, vmstat ---------------------------------------------------------- */
 
-static void clocks_read(struct clocks *c)
+static void clocks_read(struct clocks *c, bool threads)
 {
 	clock_gettime(CLOCK_MONOTONIC, &c->wall);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &c->cpu);
-	getrusage(RUSAGE_THREAD, &c->usage);
+	clock_gettime(threads ? CLOCK_PROCESS_CPUTIME_ID :
+				CLOCK_THREAD_CPUTIME_ID, &c->cpu);
+	getrusage(threads ? RUSAGE_SELF : RUSAGE_THREAD, &c->usage);
 }
 
 static int64_t spec_ns(const struct timespec *from, const struct timespec *to)
@@ -111,13 +120,15 @@ static void vmstat_read(struct counters *c)
 
 /* ---- the window --------------------------------------------------------------- */
 
-struct probes *probes_new(bool lock_memory, struct err *err)
+struct probes *probes_new(bool lock_memory, bool threads, struct err *err)
 {
 	struct probes *p = xcalloc(1, sizeof(*p));
 
+	p->threads = threads;
 	/* Emulated x86_64 has no PMU; then these counters are left out. */
-	p->kernel_fd = pmu_open(true, -1);
-	p->user_fd = p->kernel_fd < 0 ? -1 : pmu_open(false, p->kernel_fd);
+	p->kernel_fd = pmu_open(true, -1, threads);
+	p->user_fd = p->kernel_fd < 0 ? -1 :
+		pmu_open(false, p->kernel_fd, threads);
 	/* Not on demand, in the window. */
 	if (mlockall(MCL_CURRENT) && lock_memory) {
 		err_sys(err, EXIT_ENVIRONMENT, errno, "can't lock memory");
@@ -127,14 +138,22 @@ struct probes *probes_new(bool lock_memory, struct err *err)
 	return p;
 }
 
-void probes_begin(struct probes *p)
+void probes_ready(struct probes *p)
 {
 	counters_free(&p->vmstat_before);
 	counters_free(&p->vmstat_after);
 	vmstat_read(&p->vmstat_before);
 	/* What was mapped since probes_new(). */
 	mlockall(MCL_CURRENT);
-	clocks_read(&p->before);
+	p->ready = true;
+}
+
+void probes_begin(struct probes *p)
+{
+	if (!p->ready)
+		probes_ready(p);
+	p->ready = false;
+	clocks_read(&p->before, p->threads);
 	if (p->kernel_fd >= 0) {
 		ioctl(p->kernel_fd, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
 		ioctl(p->kernel_fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
@@ -150,7 +169,7 @@ void probes_end(struct probes *p, struct sample *sample)
 	if (p->kernel_fd >= 0)
 		ioctl(p->kernel_fd, PERF_EVENT_IOC_DISABLE,
 		      PERF_IOC_FLAG_GROUP);
-	clocks_read(&p->after);
+	clocks_read(&p->after, p->threads);
 	vmstat_read(&p->vmstat_after);
 
 	pmu_note(p->kernel_fd, "pmu.kernel_instructions", c);
@@ -158,7 +177,8 @@ void probes_end(struct probes *p, struct sample *sample)
 	counters_set(c, "time.wall_ns",
 		     spec_ns(&p->before.wall, &p->after.wall));
 	/*
-	 * A window is one system call: the thread's CPU time is system time.
+	 * Of a window that is one system call the thread's CPU time is system
+	 * time; of any other it is both, and instructions tell how to split it.
 	 * getrusage(2) splits the same sum in the proportion of the ticks that
 	 * the thread saw in all its life, so that a single tick in user mode
 	 * long ago takes a percent from a short window.  Its view is kept.
@@ -169,6 +189,10 @@ void probes_end(struct probes *p, struct sample *sample)
 	counters_set(c, "time.rusage_user_ns",
 		     val_ns(&p->before.usage.ru_utime,
 			    &p->after.usage.ru_utime));
+	counters_set(c, "rusage.minflt", p->after.usage.ru_minflt -
+		     p->before.usage.ru_minflt);
+	counters_set(c, "rusage.majflt", p->after.usage.ru_majflt -
+		     p->before.usage.ru_majflt);
 	for (size_t i = 0; i < p->vmstat_after.n; i++) {
 		const struct counter *v = &p->vmstat_after.v[i];
 		char *name = xasprintf("vmstat.%s", v->name);

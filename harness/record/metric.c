@@ -8,8 +8,6 @@
 
 #include "record.h"
 
-#define SHARE_PREFIX	"reclaim.share."
-
 /* In the order of the report. */
 static const struct metric metrics[] = {
 	{
@@ -83,21 +81,92 @@ static const struct metric metrics[] = {
 		.digits = 2,
 		.real_time = true,
 		.help = "10^9 bytes zeroed a second by the chunk and method that are fastest in the median over the passes",
+	}, {
+		.name = "clear.instructions_per_page",
+		.title = "instructions/page",
+		.unit = "instructions",
+		.better = -1,
+		.digits = 1,
+		.help = "kernel instructions in the window (guest PMU, else plugin) / 4 KiB pages faulted in",
+	}, {
+		.name = "clear.instructions_per_folio",
+		.title = "instructions/folio",
+		.unit = "instructions",
+		.better = -1,
+		.digits = 0,
+		.help = "kernel instructions in the window (guest PMU, else plugin) / folios faulted in (pagemap, kpageflags)",
+	}, {
+		.name = "clear.sys_seconds",
+		.title = "system seconds",
+		.unit = "s of the instruction clock",
+		.better = -1,
+		.digits = 4,
+		.help = "CPU time of the faulting threads in the window, the kernel's part: what user instructions (guest PMU, else plugin) leave of it on the instruction clock, else as getrusage(2) splits it",
+	}, {
+		.name = "clear.user_seconds",
+		.title = "user seconds",
+		.unit = "s of the instruction clock",
+		.better = -1,
+		.digits = 5,
+		.help = "CPU time of the faulting threads in the window, the program's part, which reads what was cleared (touch=): user instructions on the instruction clock, else as getrusage(2) splits it",
+	}, {
+		.name = "clear.user_instructions_per_page",
+		.title = "user instr./page",
+		.unit = "instructions",
+		.better = -1,
+		.digits = 1,
+		.help = "user instructions in the window (guest PMU, else plugin) / 4 KiB pages faulted in",
+	}, {
+		.name = "clear.gigabytes_per_second",
+		.title = "GB/s",
+		.unit = "GB/s",
+		.better = 1,
+		.digits = 2,
+		.help = "bytes faulted in / wall time of the window / 10^9; not on the instruction clock",
+		.real_time = true,
+	}, {
+		.name = "clear.faults",
+		.title = "faults",
+		.unit = "faults",
+		.better = 0,
+		.digits = 0,
+		.help = "faults of the window (getrusage minflt and majflt of the faulting threads)",
+	}, {
+		.name = "clear.pages",
+		.title = "pages",
+		.unit = "pages",
+		.better = 0,
+		.digits = 0,
+		.help = "4 KiB pages that the window faulted in (pagemap, after it)",
+	}, {
+		.name = "clear.folios",
+		.title = "folios",
+		.unit = "folios",
+		.better = 0,
+		.digits = 0,
+		.help = "folios that the window faulted in (pagemap and kpageflags, after it)",
 	},
 };
 
 #define SHARE_HELP	"instructions of the function and of all it called / kernel instructions in the window (plugin), 0 to 1"
 
-/* What "folab list metrics" shows for the whole family. */
-static const struct metric share_family = {
-	.name = SHARE_PREFIX "FUNCTION",
-	.title = "share of FUNCTION",
-	.unit = "share",
-	/* Of a total that changes as well: neither way is better by itself. */
-	.better = 0,
-	.digits = 3,
-	.help = SHARE_HELP,
+/* Of a total that changes as well: neither way is better by itself. */
+#define SHARE_FAMILY(prefix) {						\
+	.name = prefix "FUNCTION",					\
+	.title = "share of FUNCTION",					\
+	.unit = "share",						\
+	.better = 0,							\
+	.digits = 3,							\
+	.help = SHARE_HELP,						\
+}
+
+/* What "folab list metrics" shows for each family. */
+static const struct metric families[] = {
+	SHARE_FAMILY("reclaim.share."),
+	SHARE_FAMILY("clear.share."),
 };
+
+#define FUNCTION	"FUNCTION"
 
 /*
  * One metric for each function that somebody asked for.  They are few (a
@@ -117,20 +186,36 @@ static bool is_function(const char *s)
 	       strlen(s) < 512;
 }
 
+/* The family that @name is of, NULL: none. */
+static const struct metric *family_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+		if (!strncmp(name, families[i].name,
+			     strlen(families[i].name) - strlen(FUNCTION)))
+			return &families[i];
+	return NULL;
+}
+
+const char *metric_share(const char *name)
+{
+	const struct metric *family = family_of(name);
+
+	return family ? name + strlen(family->name) - strlen(FUNCTION) : NULL;
+}
+
 static const struct metric *share_find(const char *name)
 {
-	const char *function = name + strlen(SHARE_PREFIX);
 	struct share *s;
 
-	if (!is_function(function))
+	if (!is_function(metric_share(name)))
 		return NULL;
 	for (s = shares; s; s = s->next)
 		if (!strcmp(s->metric.name, name))
 			return &s->metric;
 	s = xcalloc(1, sizeof(*s));
-	s->metric = share_family;
+	s->metric = *family_of(name);
 	s->metric.name = xstrdup(name);
-	s->metric.title = s->metric.name + strlen(SHARE_PREFIX);
+	s->metric.title = metric_share(s->metric.name);
 	s->next = shares;
 	shares = s;
 	return &s->metric;
@@ -140,15 +225,25 @@ const struct metric *metric_at(size_t i)
 {
 	if (i < ARRAY_SIZE(metrics))
 		return &metrics[i];
-	return i == ARRAY_SIZE(metrics) ? &share_family : NULL;
+	i -= ARRAY_SIZE(metrics);
+	return i < ARRAY_SIZE(families) ? &families[i] : NULL;
 }
 
 const struct metric *metric_find(const char *name)
 {
-	if (str_starts(name, SHARE_PREFIX))
+	if (metric_share(name))
 		return share_find(name);
 	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
 		if (!strcmp(metrics[i].name, name))
 			return &metrics[i];
 	return NULL;
+}
+
+enum subject subject_of(const char *workload)
+{
+	if (workload && str_starts(workload, "reclaim"))
+		return SUBJECT_RECLAIM;
+	if (workload && str_starts(workload, "clear-fault"))
+		return SUBJECT_CLEAR;
+	return SUBJECT_OTHER;
 }

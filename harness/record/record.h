@@ -62,6 +62,7 @@ int counters_from_json(struct counters *c, const json_t *o, const char *where,
  *  pmu.kernel_instructions, pmu.user_instructions	guest PMU; absent if none
  *  time.wall_ns		guest's CLOCK_MONOTONIC
  *  time.sys_ns			CPU time of the writing thread (its thread clock)
+ *  rusage.minflt, rusage.majflt	faults of the thread (not of all the machine)
  *  time.rusage_sys_ns, time.rusage_user_ns		the same by getrusage(2), which
  *				splits by ticks: less exact
  *  plugin.kernel_instructions, plugin.user_instructions
@@ -84,7 +85,26 @@ int counters_from_json(struct counters *c, const json_t *o, const char *where,
  *  pages.contpte		of those of one mapper, how many in contpte blocks
  *  pages.pmd			of those, how many are mapped by a PMD
  *  pages.survived		pages of the file in the page cache afterwards
+ *
+ * Of clear-fault, besides pmu, time, rusage, plugin, vmstat.  Its window holds
+ * instructions of the program as well, so time.sys_ns is CPU time of both modes.
+ *
+ *  clear.pages			4 KiB pages to be faulted in
+ *  clear.order			order that all folios have to have
+ *  clear.faults		faults of the window, by getrusage(2)
+ *  clear.nonzero_words		words of 8 bytes, afterwards, that are neither 0 nor
+ *				what the fault wrote
+ *  clear.soiled_pages		pages whose frames held other bytes before
+ *  clear.threads		threads that faulted
+ *  mthp.anon_fault_alloc, .anon_fault_fallback		deltas of that size's
+ *				counters; absent where the page is no THP
+ *  pages.nodeN			pages that are on node N, afterwards
+ *  pages.mapped, .contpte, .pmd	as above, but afterwards
  */
+
+/* What a workload is about, which decides what rules it is held to. */
+enum subject { SUBJECT_OTHER, SUBJECT_RECLAIM, SUBJECT_CLEAR };
+enum subject subject_of(const char *workload);	/* NULL: other */
 
 /* ---- sample: what one pass of a workload measured ----------------------- */
 
@@ -92,7 +112,7 @@ struct sample {
 	int64_t pass;			/* 0, 1, ... within one boot */
 	struct counters counters;
 	/* 4K pages of the workload's memory in folios of each order, before
-	 * the window */
+	 * the window; of memory that is faulted in there, after it */
 	int64_t order_pages[MAX_ORDER_SEEN];
 	char *survivors;		/* SHA-256 of the mincore bitmap after the window;
 					 * NULL: not known */
@@ -380,12 +400,18 @@ struct metric {
 	const char *unit;	/* "instructions" */
 	int better;		/* -1: less is better, +1: more, 0: neither */
 	int digits;		/* decimals shown */
-	bool real_time;		/* of a real clock only: no emulator can tell it */
 	const char *help;	/* how it is read: counters, formula */
+	bool real_time;		/* of a real clock only: no emulator can tell it */
 };
-const struct metric *metric_at(size_t i);	/* NULL behind the last */
-/* "reclaim.share.FUNCTION" is found for any FUNCTION. */
+/*
+ * NULL behind the last.  The last ones stand for families, "reclaim.share." and
+ * whatever else there is: metric_share() finds FUNCTION in their names.
+ */
+const struct metric *metric_at(size_t i);
+/* "reclaim.share.FUNCTION", "clear.share.FUNCTION" are found for any FUNCTION. */
 const struct metric *metric_find(const char *name);
+/* The FUNCTION of a metric that is a share, NULL: it is none. */
+const char *metric_share(const char *name);
 
 /* ---- host: a machine that is none of ours (host.c) ------------------------- */
 

@@ -60,7 +60,9 @@ static void add_decisions(struct case_run *run, const struct result *r)
 
 	if (!r->alike_of) {
 		add_test(run, "decisions alike", CASE_SKIPPED,
-			 xstrdup("can't be known"));
+			 xstrdup(subject_of(r->workload) == SUBJECT_CLEAR ?
+				 "there is nothing to decide" :
+				 "can't be known"));
 		return;
 	}
 	t = add_test(run, "decisions alike", r->alike == r->alike_of ?

@@ -12,6 +12,7 @@
 #define PAGE_BYTES	4096
 #define DIFFS_SHOWN	3
 #define NOTES_SHOWN	6
+#define NODES_SEEN	8	/* of NUMA; the workload takes as many */
 
 static void append(char **text, char *more)
 {
@@ -139,6 +140,76 @@ static void add_bytes(struct lines *l, const struct result *r)
 		  mib[0], mib[1], asked / n_asked / (1 << 20));
 }
 
+/* "0: 25.0%, 1: 75.0%" of both sides' pages; NULL: not known. */
+static char *nodes_of(const struct result *r)
+{
+	char *text = xstrdup(""), name[40];
+	double on[NODES_SEEN], all = 0;
+	size_t n;
+
+	for (int node = 0; node < NODES_SEEN; node++) {
+		snprintf(name, sizeof(name), "pages.node%d", node);
+		on[node] = total(r, 0, name, &n) + total(r, 1, name, &n);
+		all += on[node];
+	}
+	for (int node = 0; node < NODES_SEEN; node++)
+		if (on[node])
+			append(&text, xasprintf("%d: %.1f%%", node,
+						on[node] / all * 100));
+	if (*text)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static void add_nodes(struct lines *l, const struct result *r)
+{
+	const char *text = params_find(&r->params, "node");
+	char *nodes = nodes_of(r), *label;
+	int64_t node;
+
+	if (nodes && text && !parse_int(text, 0, NODES_SEEN - 1, &node)) {
+		label = xasprintf("bound to NUMA node %" PRId64 "; pages by node: ",
+				  node);
+		lines_wrap(l, RANK_KEEP, RANK_MORE, 2, label, nodes);
+		free(label);
+	} else if (nodes && strchr(nodes, ',')) {
+		lines_wrap(l, RANK_KEEP, RANK_MORE, 2, "pages by NUMA node: ",
+			   nodes);
+	}
+	free(nodes);
+}
+
+/*
+ * What was proven of the memory that was faulted in.  A run that is not valid
+ * has said already what was not.
+ */
+static void add_cleared(struct lines *l, const struct result *r)
+{
+	double pages, faults, soiled, threads;
+	size_t n, n_soiled, n_threads;
+
+	if (subject_of(r->workload) != SUBJECT_CLEAR || !r->valid)
+		return;
+	pages = total(r, 0, "clear.pages", &n) + total(r, 1, "clear.pages", &n);
+	soiled = total(r, 0, "clear.soiled_pages", &n_soiled) +
+		 total(r, 1, "clear.soiled_pages", &n_soiled);
+	faults = total(r, 0, "clear.faults", &n);
+	threads = total(r, 0, "clear.threads", &n_threads);
+	if (!pages || !n || !n_threads)
+		return;
+	lines_add(l, RANK_KEEP,
+		  "A fault a folio, %.0f a window; every byte read as cleared,",
+		  faults / n);
+	lines_add(l, RANK_KEEP,
+		  "and %.1f%% of the frames held something else before.",
+		  soiled / pages * 100);
+	add_nodes(l, r);
+	if (threads / n_threads > 1)
+		lines_wrap(l, RANK_NOTE, RANK_NOTE, 3, "note: ",
+			   "the threads took turns on one processor: this is what they cost together, and tells nothing of contention or scaling");
+}
+
 static bool told_before(const struct result *r, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -177,7 +248,7 @@ static void add_decisions(struct lines *l, const struct result *r)
 	char *text;
 
 	if (!r->alike_of) {
-		if (str_starts(r->workload ? r->workload : "", "reclaim"))
+		if (subject_of(r->workload) == SUBJECT_RECLAIM)
 			lines_add(l, RANK_KEEP,
 				  "Whether the two kernels decided alike can't be known.");
 		return;
@@ -226,6 +297,7 @@ void section_facts(struct lines *l, const struct result *r)
 	lines_add(l, RANK_BLANK, "%s", "");
 	add_orders(l, r);
 	add_bytes(l, r);
+	add_cleared(l, r);
 	add_decisions(l, r);
 	section_selftests(l, r);
 	section_notes(l, r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The functions whose own instructions changed most, per page reclaimed.
+ * The functions whose own instructions changed most, per page reclaimed or
+ * cleared.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -37,8 +38,20 @@ static int by_change(const void *va, const void *vb)
 	return strcmp(a->name, b->name);
 }
 
+/* 4 KiB pages that the window was about. */
+static double pages_of(const struct result *r, const struct sample *s)
+{
+	double pages = 0;
+
+	if (subject_of(r->workload) != SUBJECT_CLEAR)
+		return counters_value(&s->counters, "memcg.pgsteal");
+	for (int order = 0; order < MAX_ORDER_SEEN; order++)
+		pages += s->order_pages[order];
+	return pages;
+}
+
 /*
- * Pages reclaimed in the windows that the profile of @side is of; 0: it can't
+ * Pages of the windows that the profile of @side is of; 0: it can't
  * be known which these are.  A window was profiled if and only if the plugin
  * counted it.
  */
@@ -58,7 +71,7 @@ static double pages_profiled(const struct result *r, int side)
 			if (!counters_get(c, "plugin.kernel_instructions", &v))
 				continue;
 			windows++;
-			pages += counters_value(c, "memcg.pgsteal");
+			pages += pages_of(r, &t->samples[j]);
 		}
 	}
 	return windows == r->profile[side].windows ? pages : 0;

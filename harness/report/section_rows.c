@@ -13,23 +13,32 @@
 #define NAME_WIDTH	22
 #define ROWS_SHOWN	10
 #define ROWS_KEPT	6
-#define SHARE		"reclaim.share."
 
 /* Footnotes, in the order in which their rows stand in the table of metrics. */
-enum footnote { FOOT_INSTRUCTIONS, FOOT_SYS, FOOT_FOLIOS, FOOT_SHARE, N_FOOT };
+enum footnote {
+	FOOT_INSTRUCTIONS, FOOT_SYS, FOOT_USER, FOOT_FOLIOS, FOOT_SHARE, N_FOOT
+};
 
 static int footnote_of(const char *metric)
 {
-	if (!strcmp(metric, "reclaim.instructions_per_page"))
-		return FOOT_INSTRUCTIONS;
-	if (!strcmp(metric, "reclaim.sys_seconds"))
-		return FOOT_SYS;
-	if (!strcmp(metric, "reclaim.tlbi_per_folio") ||
-	    !strcmp(metric, "reclaim.dsb_per_folio"))
-		return FOOT_FOLIOS;
-	if (str_starts(metric, SHARE))
-		return FOOT_SHARE;
-	return -1;
+	static const struct {
+		const char *metric;
+		enum footnote footnote;
+	} notes[] = {
+		{ "reclaim.instructions_per_page", FOOT_INSTRUCTIONS },
+		{ "reclaim.sys_seconds", FOOT_SYS },
+		{ "reclaim.tlbi_per_folio", FOOT_FOLIOS },
+		{ "reclaim.dsb_per_folio", FOOT_FOLIOS },
+		{ "clear.instructions_per_page", FOOT_INSTRUCTIONS },
+		{ "clear.sys_seconds", FOOT_SYS },
+		{ "clear.user_seconds", FOOT_SYS },
+		{ "clear.user_instructions_per_page", FOOT_USER },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
+		if (!strcmp(metric, notes[i].metric))
+			return notes[i].footnote;
+	return metric_share(metric) ? FOOT_SHARE : -1;
 }
 
 /* Number of each footnote that some row needs, from 1; 0: not needed. */
@@ -212,7 +221,7 @@ void section_rows(struct lines *l, const struct result *r)
 			continue;
 		}
 		rank = n++ < ROWS_KEPT ? RANK_KEEP : RANK_ROW;
-		if (str_starts(r->rows[i].metric, SHARE)) {
+		if (metric_share(r->rows[i].metric)) {
 			if (!share)
 				lines_add(l, rank,
 					  "share of the window, with callees [%d]",
@@ -301,12 +310,12 @@ static char *inlined(const struct result *r)
 
 	for (size_t i = 0; i < r->n_rows && i < ROWS_SHOWN; i++) {
 		const struct profile_fn *f = NULL;
-		const char *name = r->rows[i].metric;
+		const char *name = metric_share(r->rows[i].metric);
 
-		if (!str_starts(name, SHARE))
+		if (!name)
 			continue;
 		for (int s = 0; s < 2 && !(f && f->inlined_in); s++)
-			f = profile_find(&r->profile[s], name + strlen(SHARE));
+			f = profile_find(&r->profile[s], name);
 		if (!f || !f->inlined_in)
 			continue;
 		function = clean_text(f->name, "");
@@ -321,18 +330,31 @@ static char *inlined(const struct result *r)
 	return list;
 }
 
+/* Clearing on x86 is string instructions, and TCG runs these in a loop. */
+static bool counts_strings(const struct result *r)
+{
+	const struct arch *arch = r->side[0].arch;
+
+	return subject_of(r->workload) == SUBJECT_CLEAR &&
+	       arch && !strcmp(arch->name, "x86_64") &&
+	       r->clock && !strcmp(r->clock, "instructions");
+}
+
 static char *footnote(const struct result *r, enum footnote f)
 {
 	char *more, *text;
 
 	switch (f) {
 	case FOOT_INSTRUCTIONS:
-		return xasprintf("Kernel instructions of the window, by the %s, per 4 KiB page",
+		return xasprintf("Kernel instructions of the window, by the %s, per 4 KiB page%s",
 				 any_counter(r, "pmu.kernel_instructions") ?
-				 "guest's PMU" : "plugin");
+				 "guest's PMU" : "plugin",
+				 counts_strings(r) ? "; each iteration of a string instruction (rep stos) counts as one, so what longer ones save on hardware does not show" : "");
 	case FOOT_SYS:
 		return xasprintf("On the instruction clock, %" PRId64 " ns an instruction",
 				 r->ns_per_instruction);
+	case FOOT_USER:
+		return xstrdup("What the program itself executes: no cache is emulated, so the order of clearing can't show here");
 	case FOOT_FOLIOS:
 		return xstrdup("Folios = pages reclaimed / mean pages of a folio");
 	case FOOT_SHARE:

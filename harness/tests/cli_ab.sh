@@ -54,6 +54,9 @@ tap "an unknown parameter" fails 2 'no parameter "ordr"' ab -p ordr=1
 tap "a parameter without value" fails 2 'KEY=VALUE' ab -p order
 tap "more reclaimed than there is" fails 2 'more than size' ab -p size=64M
 tap "an order that the file system does not give" fails 2 'from 0 to 9' ab -p order=10
+tap "a page of a size that there is none of" fails 2 '4k or 64k-thp or 2m-thp or 2m-hugetlb or 1g-hugetlb' ab -s clear-fault -p page=3m
+tap "more threads than folios" fails 2 'a thread needs one at least' ab -s clear-fault -p size=4M -p threads=3
+tap "a parameter of another workload" fails 2 'no parameter "order"' ab -s clear-fault -p order=0
 tap "boots that are none" fails 2 '--boots 0' ab --boots 0
 printf '[scenario]\nworkload = reclaim-file\n[machine]\nram = 1G\n' > "$work/s.ini"
 tap "a scenario file with an unknown key" fails 2 's.ini:4: no key "ram"' ab -s "$work/s.ini"
@@ -76,6 +79,13 @@ tap "its report claims nothing" eval 'grep -qi "invalid" "$work/out" && ! grep -
 tap "report prints report.txt byte for byte" same_report "$out"
 tap "report --format json is JSON" eval '"$folab" report "$out" -f json | python3 -c "import json,sys; json.load(sys.stdin)" 2>/dev/null || "$folab" report "$out" -f json | grep -q folab.result/1'
 tap "a run leaves nothing else" clean
+run ab -s clear-fault -p page=2m-hugetlb -p size=8M -p node=1 -o "$work/clear.d"
+tap "what a workload asks of the kernel is on its command line" eval \
+	'[[ $(jq -r .cmdline "$work/clear.d/result.json") == *" numa=fake=2U" ]]'
+tap "a workload without files has no file system" eval \
+	'[ "$(jq -r .fs "$work/clear.d/result.json")" = none ] && [[ $(jq -r .cmdline "$work/clear.d/result.json") != *brd.* ]]'
+tap "a run of clearing without its counters claims nothing" eval \
+	'[ $rc = 1 ] && grep -q "no counter clear.pages" "$work/clear.d/report.txt" && ! grep -q "read as cleared" "$work/clear.d/report.txt"'
 run ab -o "$out"
 tap "an earlier result becomes DIR.old" eval 'is_result "$out" && is_result "$out.old"'
 mkdir "$work/full" && touch "$work/full/mine"

@@ -12,14 +12,6 @@ ab() {	# DIR OPTION...
 	run "$folab" ab -q -o "$dir" "$@"
 	[ "$rc" = 0 ] || tail -n 3 "$work/err" | sed 's/^/# /'
 }
-ask() {	# DIR JQ-EXPRESSION: true?
-	jq -e "$2" "$work/$1/result.json" >/dev/null || {
-		jq -c '.comparison[] | [.metric, .a, .b, .change_pct, .verdict]' "$work/$1/result.json" | sed 's/^/# /'
-		jq -c .validity "$work/$1/result.json" | sed 's/^/# /'
-		false
-	}
-}
-row() { echo "(.comparison[] | select(.metric == \"$1\"))"; }
 cost=$(row reclaim.instructions_per_page)
 share=$(row reclaim.share.folio_check_references)
 samples() {	# DIR: the raw samples of seeds 1 and 2, in order

@@ -60,3 +60,14 @@ until_true() {
 		sleep 0.05
 	done
 }
+
+# Of the result in $work/DIR: does a jq expression hold; and one that picks the
+# row of a metric.
+ask() {	# DIR JQ-EXPRESSION
+	jq -e "$2" "$work/$1/result.json" >/dev/null || {
+		jq -c '.comparison[] | [.metric, .a, .b, .change_pct, .verdict]' "$work/$1/result.json" | sed 's/^/# /'
+		jq -c .validity "$work/$1/result.json" | sed 's/^/# /'
+		false
+	}
+}
+row() { echo "(.comparison[] | select(.metric == \"$1\"))"; }

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "fake_result.h"
+#include "fake_clear.h"
 
 #include "../analyse/analyse.h"
 #include "../report/report.h"
@@ -134,15 +134,18 @@ static void test_twice(void **state)
 static void test_default_metrics(void **state)
 {
 	struct result r;
-	size_t n = 0, real = 0;
+	size_t n = 0;
 
 	fake_result(&r, 3);
 	strlist_free(&r.wanted);
 	r.wanted = (struct strlist){ 0 };
 	analyse(&r);
-	for (; metric_at(n); n++)
-		real += metric_at(n)->real_time;
-	assert_int_equal(r.n_rows, n - 1 - real);	/* without the family */
+	/* Of this workload, and without the family. */
+	for (size_t i = 0; metric_at(i); i++)
+		n += str_starts(metric_at(i)->name, "reclaim.") &&
+		     !metric_share(metric_at(i)->name);
+	assert_true(n > 8);
+	assert_int_equal(r.n_rows, n);
 	assert_true(r.valid);
 	result_free(&r);
 }
@@ -862,6 +865,166 @@ static void test_wild_counters(void **state)
 		}
 }
 
+/* ---- clearing -------------------------------------------------------------------- */
+
+/* Worked out by hand: 65536 pages in 128 folios, 2 ns an instruction. */
+static void test_clear_run(void **state)
+{
+	const struct row *row;
+	struct result r;
+
+	fake_clear_result(&r, 5);
+	analyse(&r);
+	if (r.reasons.n)
+		fail_msg("%s", r.reasons.v[0]);
+	assert_true(r.valid);
+	row = row_of(&r, "clear.instructions_per_page");
+	assert_float_equal(row->a, 18971070 / 65536.0, 1e-9);
+	assert_float_equal(row->b, 17813059 / 65536.0, 1e-9);
+	assert_int_equal(row->verdict, VERDICT_FASTER);
+	row = row_of(&r, "clear.instructions_per_folio");
+	assert_float_equal(row->a, 18971070 / 128.0, 1e-6);
+	row = row_of(&r, "clear.user_instructions_per_page");
+	assert_float_equal(row->a, 172479 / 65536.0, 1e-9);
+	assert_int_equal(row->verdict, VERDICT_SAME);
+	/* Exactly the program's instructions, whatever the kernel's time is. */
+	row = row_of(&r, "clear.user_seconds");
+	assert_float_equal(row->a, 172479 * 2e-9, 1e-12);
+	assert_true(row->change_pct == 0);
+	row = row_of(&r, "clear.sys_seconds");
+	assert_float_equal(row->a, (38306896 - 172479 * 2) * 1e-9, 1e-12);
+	assert_float_equal(row_of(&r, "clear.share.folio_zero_user")->a, 0.95,
+			   1e-6);
+	assert_float_equal(row_of(&r, "clear.faults")->a, 128, 0);
+	assert_float_equal(row_of(&r, "clear.pages")->b, 65536, 0);
+	assert_float_equal(row_of(&r, "clear.folios")->b, 128, 0);
+	/* Not time on hardware, and nothing to decide. */
+	assert_null(row_of(&r, "clear.gigabytes_per_second"));
+	assert_any(&r.notes, "clear.gigabytes_per_second: not on the instruction clock");
+	assert_int_equal(r.alike_of, 0);
+	result_free(&r);
+}
+
+/* Where time is real, it is a figure, and getrusage(2) splits CPU time. */
+static void test_clear_real_time(void **state)
+{
+	const struct row *row;
+	struct result r;
+
+	fake_clear_result(&r, 5);
+	free(r.clock);
+	r.clock = xstrdup("real");
+	r.ns_per_instruction = 0;
+	fake_set(&r, 0, "time.wall_ns", 268435456 / 8);	/* 8 bytes a ns */
+	fake_set(&r, 0, "time.rusage_sys_ns", 36000000);
+	fake_set(&r, 0, "time.rusage_user_ns", 4000000);
+	analyse(&r);
+	row = row_of(&r, "clear.gigabytes_per_second");
+	assert_non_null(row);
+	assert_float_equal(row->a, 8, 1e-9);
+	row = row_of(&r, "clear.user_seconds");
+	assert_float_equal(row->a, 0.004, 1e-12);
+	result_free(&r);
+}
+
+/* All that a scenario without "metrics" shows is of its own workload. */
+static void test_clear_default_metrics(void **state)
+{
+	struct result r;
+
+	fake_clear_result(&r, 4);
+	strlist_free(&r.wanted);
+	r.wanted = (struct strlist){ 0 };
+	analyse(&r);
+	assert_true(r.n_rows >= 8);
+	for (size_t i = 0; i < r.n_rows; i++)
+		assert_true(str_starts(r.rows[i].metric, "clear."));
+	result_free(&r);
+}
+
+static void smaller_folios(struct result *r)
+{
+	struct sample *s = &fake_find(r, 'B', 2)->samples[0];
+
+	s->order_pages[9] -= 512;
+	s->order_pages[0] = 512;
+}
+
+static void pages_missing(struct result *r)
+{
+	fake_find(r, 'A', 3)->samples[0].order_pages[9] -= 512;
+}
+
+static void other_pages(struct result *r)
+{
+	struct sample *s = &fake_find(r, 'B', 1)->samples[0];
+
+	s->order_pages[9] = 32768;
+	counters_set(&s->counters, "clear.pages", 32768);
+	counters_set(&s->counters, "clear.faults", 64);
+	counters_set(&s->counters, "clear.soiled_pages", 32768);
+}
+
+static void wild_order(struct result *r)
+{
+	fake_set(r, 'A', "clear.order", INT64_MAX);
+}
+
+/* Each breaks one thing, and the run says so and claims nothing. */
+static void test_clear_rules(void **state)
+{
+	static const struct {
+		const char *counter;	/* to be set on B, NULL: change() */
+		int64_t value;
+		void (*change)(struct result *r);
+		const char *reason;
+	} broken[] = {
+		{ NULL, 0, smaller_folios, "65024 of 65536 pages are in folios of order 9, and 65536 are there at all" },
+		{ NULL, 0, pages_missing, "65024 of 65536 pages are in folios of order 9, and 65024" },
+		{ NULL, 0, other_pages, "seed 1: A faulted in 65536 pages, B 32768" },
+		{ NULL, 0, wild_order, "pages are in folios of order" },
+		{ "clear.faults", 129, NULL, "129 faults for 128 folios" },
+		{ "clear.nonzero_words", 1, NULL, "1 words of 8 bytes were not cleared" },
+		{ "clear.soiled_pages", 32767, NULL, "only 32767 of 65536 frames held anything before" },
+		{ "mthp.anon_fault_fallback", 1, NULL, "1 folios were refused" },
+		{ "vmstat.thp_fault_fallback", 2, NULL, "2 huge pages were refused" },
+		{ "vmstat.pgscan_kswapd", 3, NULL, "3 pages scanned by kswapd" },
+		{ "vmstat.pgscan_direct", 4, NULL, "4 pages scanned by who needed memory" },
+		{ "vmstat.compact_stall", 5, NULL, "5 times that a fault waited" },
+		{ "vmstat.compact_migrate_scanned", 6, NULL, "6 pages scanned by compaction" },
+		{ "vmstat.oom_kill", 7, NULL, "7 processes killed" },
+	};
+	static const char *const needed[] = {
+		"clear.pages", "clear.order", "clear.faults",
+		"clear.nonzero_words", "clear.soiled_pages",
+		"vmstat.pgscan_kswapd", "vmstat.compact_stall",
+	};
+	struct result r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
+		fake_clear_result(&r, 5);
+		if (broken[i].change)
+			broken[i].change(&r);
+		else
+			fake_set(&r, 'B', broken[i].counter, broken[i].value);
+		analyse(&r);
+		assert_false(r.valid);
+		assert_any(&r.reasons, broken[i].reason);
+		result_free(&r);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
+		char *text = xasprintf("no counter %s", needed[i]);
+
+		fake_clear_result(&r, 5);
+		fake_unset(&r, 'B', needed[i]);
+		analyse(&r);
+		assert_false(r.valid);
+		assert_any(&r.reasons, text);
+		free(text);
+		result_free(&r);
+	}
+}
+
 /* ---- the table of metrics -------------------------------------------------------- */
 
 static void test_metrics(void **state)
@@ -871,6 +1034,13 @@ static void test_metrics(void **state)
 	assert_non_null(m);
 	assert_ptr_equal(m, metric_find("reclaim.share.folio_referenced"));
 	assert_string_equal(m->title, "folio_referenced");
+	assert_null(metric_share("reclaim.pages"));
+	assert_string_equal(metric_share("clear.share.folio_zero_user"),
+			    "folio_zero_user");
+	m = metric_find("clear.share.folio_zero_user");
+	assert_string_equal(m->title, "folio_zero_user");
+	assert_ptr_not_equal(m, metric_find("reclaim.share.folio_zero_user"));
+	assert_null(metric_find("clear.share."));
 	assert_null(metric_find("reclaim.share."));
 	assert_null(metric_find("reclaim.share.a b"));
 	assert_null(metric_find("reclaim"));
@@ -905,6 +1075,10 @@ int main(void)
 		cmocka_unit_test(test_decisions_unknown),
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_wild_counters),
+		cmocka_unit_test(test_clear_run),
+		cmocka_unit_test(test_clear_real_time),
+		cmocka_unit_test(test_clear_default_metrics),
+		cmocka_unit_test(test_clear_rules),
 		cmocka_unit_test(test_metrics),
 	};
 

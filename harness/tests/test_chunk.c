@@ -134,8 +134,9 @@ static void nothing_is_guessed(void **state)
 	assert_int_equal(table.n, 1);
 	assert_true(isnan(table.method[0].cell[0].rate));
 	assert_int_equal(table.method[0].knee, 1);
-	assert_false(metric_value(metric_find("chunk.gigabytes_per_second"), &t,
-				  &t.samples[3], &v));
+	assert_false(metric_value(metric_find("chunk.gigabytes_per_second"),
+				  &(struct result){ 0 }, &t, &t.samples[3],
+				  &v));
 	chunk_table_free(&table);
 	/* The first cell of several is the one without a rate. */
 	add_method(&t, "dc-zva", true, rising_flat, 8, 0);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "fake_result.h"
+#include "fake_clear.h"
 
 #include "../analyse/analyse.h"
 #include "../report/report.h"
@@ -121,6 +121,75 @@ static void test_good(void **state)
 		assert_has(text, parts[i]);
 	assert_null(strstr(text, "INVALID"));
 	assert_survives(&r, text);
+	free(text);
+	result_free(&r);
+}
+
+/* Of clearing: nothing of reclaim, of decisions, or of time on hardware. */
+static void test_clear(void **state)
+{
+	static const char *const parts[] = {
+		"clear-fault on arm64: anonymous memory, cleared",
+		"page=2m-thp",
+		"instructions/page [1]    289.5 ±0.0%   271.8 ±0.0%  -6.10 %",
+		"user instr./page [3]",
+		"the same on both: faults 128, pages 65536, folios 128\n",
+		"B is faster: instructions/page, instructions/folio, system seconds",
+		"clear_page                                     260.6        0.0     -260.6\n",
+		"pages by folio order: 9: 100.0%\n",
+		"A fault a folio, 128 a window; every byte read as cleared,\n"
+		"and 100.0% of the frames held something else before.\n",
+		"no cache is emulated",
+		"note: clear.gigabytes_per_second: not on the instruction clock\n",
+	};
+	static const char *const not[] = {
+		"reclaim", "decide", "alike", "GB/s", "rep stos", "turns", "NUMA",
+	};
+	struct result r;
+	char *text;
+
+	fake_clear_result(&r, 5);
+	text = text_of(&r);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		assert_has(text, parts[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(not); i++)
+		if (strcasestr(text, not[i]))
+			fail_msg("\"%s\" in:\n%s", not[i], text);
+	assert_survives(&r, text);
+	free(text);
+	text = report_ktap(&r);
+	assert_has(text, "decisions alike # SKIP there is nothing to decide");
+	free(text);
+	result_free(&r);
+}
+
+/* What a reader would otherwise take for more than it is. */
+static void test_clear_caveats(void **state)
+{
+	struct err err = { 0 };
+	struct result r;
+	char *text;
+
+	fake_clear_result(&r, 5);
+	r.side[0].arch = r.side[1].arch = arch_find("x86_64");
+	assert_int_equal(params_set(&r.params, "node", "1", &err), 0);
+	fake_set(&r, 0, "clear.threads", 4);
+	fake_unset(&r, 0, "pages.node0");
+	fake_set(&r, 0, "pages.node1", 65536);
+	text = text_of(&r);
+	assert_has(text, "rep stos");
+	assert_has(text, "took turns on one processor");
+	assert_has(text, "bound to NUMA node 1; pages by node: 1: 100.0%\n");
+	free(text);
+	result_free(&r);
+
+	/* An invalid run has not proven what was cleared. */
+	fake_clear_result(&r, 5);
+	fake_set(&r, 'B', "clear.nonzero_words", 8);
+	text = text_of(&r);
+	assert_has(text, "INVALID");
+	assert_null(strstr(text, "read as cleared"));
+	assert_null(strstr(text, "faster"));
 	free(text);
 	result_free(&r);
 }
@@ -569,6 +638,7 @@ static void any_rows(struct result *r)
 		"reclaim.tlbi_per_folio", "reclaim.dsb_per_folio",
 		"reclaim.share.folio_check_references", "reclaim.pages",
 		"reclaim.share.a_function_with_a_name_longer_than_its_column",
+		"clear.instructions_per_page", "clear.share.clear_page",
 		"some.metric_of_a_later_folab",
 	};
 
@@ -705,6 +775,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_clear_caveats),
 		cmocka_unit_test(test_invalid),
 		cmocka_unit_test(test_many_reasons),
 		cmocka_unit_test(test_not_analysed),

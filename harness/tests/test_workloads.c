@@ -456,6 +456,7 @@ static void settings_are_put_back(void **state)
 {
 	char *dir = test_dir();
 	char *a = test_file(dir, "a", "128\n");
+	char *choice = test_file(dir, "c", "always [madvise] never\n");
 	char *missing = xasprintf("%s/missing", dir);
 	struct knobs k = { 0 };
 	struct err err = { 0 };
@@ -463,12 +464,16 @@ static void settings_are_put_back(void **state)
 	assert_int_equal(knobs_set(&k, a, "64", &err), 0);
 	assert_holds(a, "648\n");	/* no truncation: sysfs wants none */
 	assert_int_equal(knobs_set(&k, a, "16", &err), 0);
+	assert_int_equal(knobs_set(&k, choice, "never", &err), 0);
 	assert_int_equal(knobs_set(&k, missing, "1", &err), -1);
 	assert_err(&err, EXIT_ENVIRONMENT, "no setting");
-	assert_int_equal(k.n, 2);
+	assert_int_equal(k.n, 3);
 	knobs_restore(&k);
 	assert_int_equal(k.n, 0);
 	assert_holds(a, "128\n");
+	/* What can be written, not what was read. */
+	assert_holds(choice, "madvise[madvise] never\n");
+	free(choice);
 	free(missing);
 	free(a);
 	test_dir_remove(dir);
