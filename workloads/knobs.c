@@ -21,6 +21,17 @@ static int poke(const char *path, const char *value)
 	return ret;
 }
 
+/* "always [madvise] never" takes the word that is chosen, not what it shows. */
+static void keep_choice(char *text)
+{
+	char *open = strchr(text, '['), *end = open ? strchr(open, ']') : NULL;
+
+	if (!end)
+		return;
+	*end = '\0';
+	memmove(text, open + 1, (size_t)(end - open));
+}
+
 int knobs_set(struct knobs *k, const char *path, const char *value,
 	      struct err *err)
 {
@@ -37,6 +48,7 @@ int knobs_set(struct knobs *k, const char *path, const char *value,
 		return err_set(err, EXIT_ENVIRONMENT,
 			       "this kernel has no setting %s", path);
 	}
+	keep_choice(knob->before);
 	ret = poke(path, value);
 	if (ret) {
 		free(knob->before);

@@ -13,7 +13,7 @@
 struct knobs {
 	struct knob {
 		char *path;
-		char *before;	/* what stood there */
+		char *before;	/* what stood there; of several words the one in brackets */
 	} v[KNOBS_MAX];
 	size_t n;
 };

@@ -456,10 +456,16 @@ static void settings_are_put_back(void **state)
 {
 	char *dir = test_dir();
 	char *a = test_file(dir, "a", "128\n");
+	char *choice = test_file(dir, "choice", "always [madvise] never\n");
 	char *missing = xasprintf("%s/missing", dir);
 	struct knobs k = { 0 };
 	struct err err = { 0 };
 
+	/* Of a file that shows what there is, the word that was chosen. */
+	assert_int_equal(knobs_set(&k, choice, "never", &err), 0);
+	assert_string_equal(k.v[0].before, "madvise");
+	knobs_restore(&k);
+	free(choice);
 	assert_int_equal(knobs_set(&k, a, "64", &err), 0);
 	assert_holds(a, "648\n");	/* no truncation: sysfs wants none */
 	assert_int_equal(knobs_set(&k, a, "16", &err), 0);
