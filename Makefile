@@ -53,7 +53,8 @@ GUEST_SRC := $(wildcard $(addsuffix /*.c,$(GUEST)))
 HOST_OBJ  := $(HOST_SRC:%.c=$(B)/host/%.o)
 HOST_LIBS := -ljansson -linih -lnettle -larchive -lcgroup -lnuma -ldw -lelf -lm -lpthread
 
-TESTS	:= $(wildcard harness/tests/test_*.c harness/tests/fuzz_*.c)
+TESTS	:= $(wildcard harness/tests/test_*.c harness/tests/fuzz_*.c \
+	   workloads/tests/test_*.c)
 TEST_BIN := $(patsubst %.c,$(B)/tests/%,$(notdir $(TESTS)))
 
 AGENTS	:= $(B)/agent-arm64 $(B)/agent-x86_64
@@ -177,10 +178,15 @@ cases: cases-arm64 cases-x86_64
 
 # ---- tests ----------------------------------------------------------------
 
-$(B)/tests/%: harness/tests/%.c $(B)/libfolab.a
-	$(call say,TEST,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -MMD -MP -o $@ $< $(B)/libfolab.a $(HOST_LIBS) -lcmocka
+define test_rule
+$(B)/tests/%: $(1)/%.c $(B)/libfolab.a
+	$$(call say,TEST,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS) -MMD -MP -o $$@ $$< $(B)/libfolab.a \
+		$$(HOST_LIBS) -lcmocka
+endef
+$(eval $(call test_rule,harness/tests))
+$(eval $(call test_rule,workloads/tests))
 
 tests: $(TEST_BIN)
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include <string.h>
 
+#include "clear_latency.h"
 #include "reclaim_file.h"
 #include "workloads.h"
 
 static const struct workload *const table[] = {
 	&reclaim_file,
+	&clear_latency,
 };
 
 const struct workload *workload_at(size_t i)

@@ -42,6 +42,11 @@ struct workload {
 	 * the machine should have for these parameters. */
 	uint64_t (*fs_bytes)(const struct params *p);
 	uint64_t (*memory_bytes)(const struct params *p);
+	/*
+	 * may be NULL: kernel options that these parameters need; one of the
+	 * form "x86_64:OPTION" is for that architecture only
+	 */
+	void (*cmdline)(const struct params *p, struct strlist *options);
 	/* In this order; clean_up runs whatever failed, and leaves nothing. *state
 	 * is the workload's own. */
 	int (*prepare)(struct workload_env *env, void **state, struct err *err);

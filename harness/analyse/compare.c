@@ -189,6 +189,19 @@ static void add_profiles(struct result *r)
 	}
 }
 
+/* "latency.wakeups" is of "clear-latency": its first word is one of these. */
+static bool is_about(const struct metric *metric, const char *workload)
+{
+	size_t n = strcspn(metric->name, ".");
+
+	for (const char *w = workload; w; w = strchr(w, '-')) {
+		w += *w == '-';
+		if (strcspn(w, "-") == n && !strncmp(metric->name, w, n))
+			return true;
+	}
+	return false;
+}
+
 void compare(struct result *r)
 {
 	add_profiles(r);
@@ -199,7 +212,8 @@ void compare(struct result *r)
 	}
 	/* The last of the table stands for a family, not for a metric. */
 	for (size_t i = 0; metric_at(i + 1); i++)
-		compare_metric(r, metric_at(i)->name);
+		if (is_about(metric_at(i), r->workload))
+			compare_metric(r, metric_at(i)->name);
 }
 
 /* ", TITLE (could have seen X %)" behind *list. */

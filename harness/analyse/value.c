@@ -126,6 +126,42 @@ static bool value_pgactivate(const struct sample *s, double *value)
 	return counter(s, "memcg.pgactivate", value);
 }
 
+static bool value_max_seconds(const struct sample *s, double *value)
+{
+	double ns;
+
+	return counter(s, "latency.max_ns", &ns) && ratio(ns, 1e9, value);
+}
+
+static bool value_p999_seconds(const struct sample *s, double *value)
+{
+	double ns;
+
+	return counter(s, "latency.p999_ns", &ns) && ratio(ns, 1e9, value);
+}
+
+static bool value_load_seconds(const struct sample *s, double *value)
+{
+	double ns;
+
+	return counter(s, "latency.load_ns", &ns) && ratio(ns, 1e9, value);
+}
+
+static bool value_max_mib(const struct sample *s, double *value)
+{
+	double delay, load, bytes;
+
+	return counter(s, "latency.max_ns", &delay) &&
+	       counter(s, "latency.load_ns", &load) &&
+	       counter(s, "latency.bytes", &bytes) &&
+	       ratio(delay * (bytes / (1 << 20)), load, value);
+}
+
+static bool value_wakeups(const struct sample *s, double *value)
+{
+	return counter(s, "latency.wakeups", value);
+}
+
 /*
  * Over all windows of the trial.  A function that was inlined at several
  * places has an entry for each, so they are added up.  A function that the
@@ -163,6 +199,11 @@ static const struct {
 	{ "reclaim.pgscan", value_pgscan },
 	{ "reclaim.pgsteal", pages_reclaimed },
 	{ "reclaim.pgactivate", value_pgactivate },
+	{ "latency.max_seconds", value_max_seconds },
+	{ "latency.p999_seconds", value_p999_seconds },
+	{ "latency.max_mib", value_max_mib },
+	{ "latency.load_seconds", value_load_seconds },
+	{ "latency.wakeups", value_wakeups },
 };
 
 bool metric_value(const struct metric *metric, const struct trial *trial,

@@ -235,11 +235,34 @@ static void fill_result(struct ab *ab, const struct scenario *s,
 	plan_trials(s->seeds, &r->trials, &r->n_trials);
 }
 
+/* What the scenario and its workload want of the kernel's command line. */
+static void kernel_options(const struct ab *ab, const struct scenario *s,
+			   const struct workload *w, struct strlist *options)
+{
+	struct strlist own = { 0 };
+
+	for (size_t i = 0; i < s->cmdline.n; i++)
+		strlist_add(options, s->cmdline.v[i]);
+	if (w->cmdline)
+		w->cmdline(&s->params, &own);
+	for (size_t i = 0; i < own.n; i++) {
+		size_t len = strcspn(own.v[i], ":=");
+
+		if (own.v[i][len] != ':')
+			strlist_add(options, own.v[i]);
+		else if (len == strlen(ab->arch->name) &&
+			 str_starts(own.v[i], ab->arch->name))
+			strlist_add(options, own.v[i] + len + 1);
+	}
+	strlist_free(&own);
+}
+
 static int run_trials(struct ab *ab, const struct scenario *s,
 		      const struct workload *w, const char *dir,
 		      struct result *r, struct err *err)
 {
 	const struct machine_ops *m = &machine_emulated;
+	struct strlist options = { 0 };
 	struct job job = {
 		.workload = xstrdup(s->workload),
 		.passes = s->passes,
@@ -253,16 +276,18 @@ static int run_trials(struct ab *ab, const struct scenario *s,
 		.budget = s->budget,
 		.parallel = ab->jobs,
 		.profile = !ab->no_profile,
-		.cmdline = &s->cmdline,
+		.cmdline = &options,
 		.dir = dir,
 	};
 	int rc;
 
+	kernel_options(ab, s, w, &options);
 	params_copy(&job.params, &s->params);
 	rc = m->describe(&setup, r, err);
 	if (!rc)
 		rc = m->run(&setup, r->side, r->trials, r->n_trials, err);
 	job_free(&job);
+	strlist_free(&options);
 	return rc;
 }
 

@@ -356,7 +356,7 @@ int image_from_json(struct image *im, const json_t *o, struct err *err);
 /* ---- trial: one boot of one side ---------------------------------------- */
 
 struct trial {
-	char side;		/* 'A' or 'B' */
+	char side;		/* 'A' or 'B'; two by two: 'C' or 'D' */
 	int64_t seed;		/* QEMU's -seed */
 	int64_t index;		/* place in the order of trials, from 0 */
 	bool done;		/* it ran, whatever came of it */
@@ -380,11 +380,16 @@ struct metric {
 	const char *unit;	/* "instructions" */
 	int better;		/* -1: less is better, +1: more, 0: neither */
 	int digits;		/* decimals shown */
+	double scale;		/* the text shows values times this; 0: as they are */
 	const char *help;	/* how it is read: counters, formula */
 };
 const struct metric *metric_at(size_t i);	/* NULL behind the last */
 /* "reclaim.share.FUNCTION" is found for any FUNCTION. */
 const struct metric *metric_find(const char *name);
+/* Its unit in a result of @clock: seconds may be of the instruction clock. */
+const char *metric_unit(const struct metric *m, const char *clock);
+/* @value as the text shows it; @m may be NULL. */
+double metric_shown(const struct metric *m, double value);
 
 /* ---- result: everything about one comparison ----------------------------- */
 

@@ -58,13 +58,13 @@ void result_free(struct result *r)
 	memset(r, 0, sizeof(*r));
 }
 
-static json_t *row_to_json(const struct row *row)
+static json_t *row_to_json(const struct row *row, const char *clock)
 {
 	const struct metric *m = metric_find(row->metric);
 	json_t *o = json_object();
 
 	json_object_set_new(o, "metric", rec_text(row->metric));
-	json_object_set_new(o, "unit", rec_text(m ? m->unit : NULL));
+	json_object_set_new(o, "unit", rec_text(m ? metric_unit(m, clock) : NULL));
 	json_object_set_new(o, "a", rec_real(row->a));
 	json_object_set_new(o, "b", rec_real(row->b));
 	json_object_set_new(o, "change_pct", rec_real(row->change_pct));
@@ -181,7 +181,8 @@ json_t *result_to_json(const struct result *r)
 		json_array_append_new(trials, trial_to_json(&r->trials[i]));
 	json_object_set_new(o, "trials", trials);
 	for (size_t i = 0; i < r->n_rows; i++)
-		json_array_append_new(rows, row_to_json(&r->rows[i]));
+		json_array_append_new(rows, row_to_json(&r->rows[i],
+						       r->clock));
 	json_object_set_new(o, "comparison", rows);
 	json_object_set_new(o, "validity", validity_to_json(r));
 	json_object_set_new(o, "notes", rec_strlist(&r->notes));

@@ -139,6 +139,37 @@ static void add_bytes(struct lines *l, const struct result *r)
 		  mib[0], mib[1], asked / n_asked / (1 << 20));
 }
 
+/* "none" and so on, of what the guests of @side said of themselves. */
+static const char *model_of(const struct result *r, int side)
+{
+	static const char *const models[] = { "none", "voluntary", "full",
+					      "lazy" };
+	size_t n;
+	double model = total(r, side, "latency.preempt", &n);
+
+	for (size_t i = 0; n && i < ARRAY_SIZE(models); i++)
+		if (model / n == (double)i)
+			return models[i];
+	return "not known";
+}
+
+/* What a delay is without a load. */
+static void add_delays(struct lines *l, const struct result *r)
+{
+	double us[2];
+	size_t n;
+
+	for (int s = 0; s < 2; s++) {
+		us[s] = total(r, s, "latency.idle_max_ns", &n);
+		if (!n)
+			return;
+		us[s] = us[s] / n / 1e3;
+	}
+	lines_add(l, RANK_KEEP,
+		  "with nothing cleared: A %.1f us, B %.1f us; preempt: A %s, B %s",
+		  us[0], us[1], model_of(r, 0), model_of(r, 1));
+}
+
 static bool told_before(const struct result *r, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -226,6 +257,7 @@ void section_facts(struct lines *l, const struct result *r)
 	lines_add(l, RANK_BLANK, "%s", "");
 	add_orders(l, r);
 	add_bytes(l, r);
+	add_delays(l, r);
 	add_decisions(l, r);
 	section_selftests(l, r);
 	add_notes(l, r);

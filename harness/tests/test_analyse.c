@@ -137,8 +137,8 @@ static void test_default_metrics(void **state)
 	strlist_free(&r.wanted);
 	r.wanted = (struct strlist){ 0 };
 	analyse(&r);
-	while (metric_at(n))
-		n++;
+	for (size_t i = 0; metric_at(i); i++)
+		n += str_starts(metric_at(i)->name, "reclaim.");
 	assert_int_equal(r.n_rows, n - 1);	/* without the family */
 	assert_true(r.valid);
 	result_free(&r);
