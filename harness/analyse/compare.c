@@ -90,16 +90,20 @@ static void pairs_collect(struct pairs *p, const struct result *r,
 	}
 }
 
+double compare_least(double value, size_t n)
+{
+	return fabs(value) / 100 *
+	       (n < SEEDS_FOR_RANGE ? ASSUMED_RANGE_PCT : LEAST_RANGE_PCT);
+}
+
 /* What the layout and the tick can do to a value, in its unit. */
 static double noise(const struct pairs *p)
 {
 	double of_a = stat_max(p->a, p->n) - stat_min(p->a, p->n);
 	double of_b = stat_max(p->b, p->n) - stat_min(p->b, p->n);
-	double least = p->n < SEEDS_FOR_RANGE ? ASSUMED_RANGE_PCT :
-						LEAST_RANGE_PCT;
 
 	return fmax(fmax(of_a, of_b),
-		    fabs(stat_median(p->a, p->n)) * least / 100);
+		    compare_least(stat_median(p->a, p->n), p->n));
 }
 
 static enum verdict judge(const struct metric *metric, const struct pairs *p)

@@ -136,7 +136,7 @@ void run_dir_remove(struct run_dir *d);
 
 struct guests_config {
 	const struct machine_setup *setup;
-	const struct image *images;	/* two */
+	const struct image *images;	/* of the sides, 'A' first */
 	const char *initramfs, *cmdline;
 	/* NULL: none.  An image without symbols runs without it too. */
 	const char *plugin;

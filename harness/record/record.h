@@ -420,6 +420,37 @@ struct decision_diff {		/* a seed with which the sides decided otherwise */
 	char *text;		/* "pgscan 38400 -> 38912 (+1.3 %)" */
 };
 
+/* A metric on four sides: medians over the seeds, in its unit. */
+struct two_row {
+	char *metric;		/* its name */
+	double a, c, d, b;
+	double c_change_pct, d_change_pct, b_change_pct;	/* from A */
+	double interaction;	/* B - C - D + A, median, smallest and largest */
+	double interaction_low, interaction_high;
+	double interaction_pct;	/* its median in percent of A */
+	int64_t n;		/* seeds */
+	bool interacts;		/* more than layout and tick can do */
+};
+/* Side C is A with the first of two series alone, D with the second; B has both. */
+struct two_by_two {
+	bool asked;
+	char *series[2];	/* of C, of D: names */
+	struct image side[2];
+	struct trial *trials;	/* of sides 'C' and 'D', in their order */
+	size_t n_trials;
+	struct profile profile[2];
+	/* filled by analyse */
+	struct two_row *rows;
+	size_t n_rows;
+	bool valid;		/* then the result is valid as well */
+	struct strlist reasons;	/* beside the result's */
+};
+void two_by_two_free(struct two_by_two *t);
+void two_by_two_forget(struct two_by_two *t);	/* what analyse filled */
+json_t *two_by_two_to_json(const struct two_by_two *t, const char *clock);
+int two_by_two_from_json(struct two_by_two *t, const json_t *o,
+			 struct err *err);
+
 struct result {
 	char *scenario;
 	char *summary;		/* the scenario's one line */
@@ -450,6 +481,7 @@ struct result {
 	struct decision_diff *diffs;
 	size_t n_diffs;
 	struct selftests selftests;
+	struct two_by_two two_by_two;
 };
 void result_free(struct result *r);
 /* profile-A.json and profile-B.json are files of their own. */

@@ -55,6 +55,7 @@ void result_free(struct result *r)
 		free(r->diffs[i].text);
 	free(r->diffs);
 	selftests_free(&r->selftests);
+	two_by_two_free(&r->two_by_two);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -189,6 +190,10 @@ json_t *result_to_json(const struct result *r)
 	if (r->selftests.asked)
 		json_object_set_new(o, "selftests",
 				    selftests_to_json(&r->selftests));
+	if (r->two_by_two.asked)
+		json_object_set_new(o, "two_by_two",
+				    two_by_two_to_json(&r->two_by_two,
+						       r->clock));
 	return o;
 }
 
@@ -238,14 +243,23 @@ int result_from_json(struct result *r, const json_t *o, struct err *err)
 		return -1;
 	r->trials = xcalloc(json_array_size(trials), sizeof(*r->trials));
 	json_array_foreach(trials, i, v) {
-		if (trial_from_json(&r->trials[r->n_trials++], v, err))
+		struct trial *t = &r->trials[r->n_trials++];
+
+		if (trial_from_json(t, v, err))
 			return -1;
+		if (t->side != 'A' && t->side != 'B')
+			return err_set(err, EXIT_USAGE,
+				       "trial: side \"%c\" is neither A nor B",
+				       t->side);
 	}
 	r->rows = xcalloc(json_array_size(rows), sizeof(*r->rows));
 	json_array_foreach(rows, i, v) {
 		if (row_from_json(&r->rows[r->n_rows++], v, err))
 			return -1;
 	}
+	v = json_object_get(o, "two_by_two");
+	if (v && two_by_two_from_json(&r->two_by_two, v, err))
+		return -1;
 	v = json_object_get(o, "selftests");
 	return v ? selftests_from_json(&r->selftests, v, err) : 0;
 }
@@ -263,6 +277,12 @@ static int write_in(const char *dir, const char *name, json_t *o,
 
 int result_write(const char *dir, const struct result *r, struct err *err)
 {
+	if (r->two_by_two.asked &&
+	    (write_in(dir, "profile-C.json",
+		      profile_to_json(&r->two_by_two.profile[0]), err) ||
+	     write_in(dir, "profile-D.json",
+		      profile_to_json(&r->two_by_two.profile[1]), err)))
+		return -1;
 	/* result.json last: where it stands, the rest does too. */
 	if (write_in(dir, "profile-A.json", profile_to_json(&r->profile[0]),
 		     err) ||
@@ -285,8 +305,10 @@ static int read_in(const char *dir, const char *name, json_t **o,
 
 int result_read(const char *dir, struct result *r, struct err *err)
 {
-	static const char *const profiles[] = { "profile-A.json",
-						"profile-B.json" };
+	static const char *const profiles[] = {
+		"profile-A.json", "profile-B.json", "profile-C.json",
+		"profile-D.json",
+	};
 	json_t *o;
 	int rc;
 
@@ -297,11 +319,12 @@ int result_read(const char *dir, struct result *r, struct err *err)
 	}
 	rc = result_from_json(r, o, err);
 	json_decref(o);
-	for (int s = 0; s < 2 && !rc; s++) {
+	for (int s = 0; s < (r->two_by_two.asked ? 4 : 2) && !rc; s++) {
 		rc = read_in(dir, profiles[s], &o, err);
 		if (rc)
 			break;
-		rc = profile_from_json(&r->profile[s], o, err);
+		rc = profile_from_json(s < 2 ? &r->profile[s] :
+				       &r->two_by_two.profile[s - 2], o, err);
 		json_decref(o);
 	}
 	if (rc) {
