@@ -40,6 +40,7 @@
 
 #define MIB		(UINT64_C(1) << 20)
 #define GIB		(UINT64_C(1) << 30)
+#define PIECE		(64 * MIB)
 #define IDLE_NS		50000000
 #define THP		"/sys/kernel/mm/transparent_hugepage/enabled"
 #define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
@@ -266,12 +267,25 @@ static int set_priority(int policy, int priority, struct err *err)
 		       "can't change this thread's priority (CAP_SYS_NICE)");
 }
 
+/* Piece by piece: who asks us to stop does not wait for all of it. */
+static int populate(struct state *s, struct err *err)
+{
+	for (uint64_t at = 0; at < s->bytes; at += PIECE) {
+		uint64_t bytes = s->bytes - at < PIECE ? s->bytes - at : PIECE;
+
+		if (intr_check(err))
+			return -1;
+		if (madvise(s->at + at, bytes, MADV_POPULATE_WRITE))
+			return err_sys(err, EXIT_RUN, errno,
+				       "MADV_POPULATE_WRITE");
+	}
+	return 0;
+}
+
 static int prepare_model(struct state *s, struct err *err)
 {
-	if (map(s, 2 * MIB, false, err))
+	if (map(s, 2 * MIB, false, err) || populate(s, err))
 		return -1;
-	if (madvise(s->at, s->bytes, MADV_POPULATE_WRITE))
-		return err_sys(err, EXIT_RUN, errno, "MADV_POPULATE_WRITE");
 	/* Or the kernel takes the processor from both after 0.95 s of it. */
 	return file_exists(RT_RUNTIME) ?
 		knobs_set(&s->knobs, RT_RUNTIME, "-1", err) : 0;
@@ -313,6 +327,8 @@ static int by_model(struct state *s, struct err *err)
 	const struct clear_method *m = clear_method_of_kernel();
 
 	for (uint64_t at = 0; at < s->bytes; at += s->unit) {
+		if (intr_check(err))
+			return -1;
 		if (set_priority(SCHED_FIFO, WATCH_PRIORITY + 1, err))
 			return -1;
 		m->clear(s->at + at, s->unit);
