@@ -4,6 +4,7 @@
 
 #include "clear_chunk.h"
 #include "clear_fault.h"
+#include "clear_latency.h"
 #include "reclaim_file.h"
 #include "workloads.h"
 
@@ -11,6 +12,7 @@ static const struct workload *const table[] = {
 	&reclaim_file,
 	&clear_chunk,
 	&clear_fault,
+	&clear_latency,
 };
 
 const struct workload *workload_at(size_t i)

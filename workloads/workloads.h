@@ -54,8 +54,11 @@ struct workload {
 	 * the machine should have for these parameters. */
 	uint64_t (*fs_bytes)(const struct params *p);
 	uint64_t (*memory_bytes)(const struct params *p);
-	/* Options that the kernel has to be booted with ("hugepagesz=1G"), to be
-	 * added to @words; NULL: none. */
+	/*
+	 * Options that the kernel has to be booted with ("hugepagesz=1G"), to be
+	 * added to @words; "x86_64:OPTION" is for that architecture only.  NULL:
+	 * none.
+	 */
 	void (*kernel_options)(const struct params *p, struct strlist *words);
 	/* In this order; clean_up runs whatever failed, and leaves nothing. *state
 	 * is the workload's own. */

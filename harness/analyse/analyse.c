@@ -59,6 +59,8 @@ void analyse(struct result *r)
 	r->valid = !r->reasons.n;
 	for (size_t i = 0; !r->valid && i < r->n_rows; i++)
 		r->rows[i].verdict = VERDICT_INVALID;
+	if (r->two_by_two.asked)
+		two_by_two(r);
 
 	uselocale(before);
 	if (c)

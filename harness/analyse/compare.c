@@ -90,16 +90,20 @@ static void pairs_collect(struct pairs *p, const struct result *r,
 	}
 }
 
+double compare_least(double value, size_t n)
+{
+	return fabs(value) / 100 *
+	       (n < SEEDS_FOR_RANGE ? ASSUMED_RANGE_PCT : LEAST_RANGE_PCT);
+}
+
 /* What the layout and the tick can do to a value, in its unit. */
 static double noise(const struct pairs *p)
 {
 	double of_a = stat_max(p->a, p->n) - stat_min(p->a, p->n);
 	double of_b = stat_max(p->b, p->n) - stat_min(p->b, p->n);
-	double least = p->n < SEEDS_FOR_RANGE ? ASSUMED_RANGE_PCT :
-						LEAST_RANGE_PCT;
 
 	return fmax(fmax(of_a, of_b),
-		    fabs(stat_median(p->a, p->n)) * least / 100);
+		    compare_least(stat_median(p->a, p->n), p->n));
 }
 
 static enum verdict judge(const struct metric *metric, const struct pairs *p)
@@ -196,29 +200,46 @@ static void add_profiles(struct result *r)
 	}
 }
 
-/* "clear.pages" is of "clear-fault": the first words are the same. */
-static bool is_about(const struct metric *metric, const char *workload)
+static bool begins_with(const struct metric *metric, const char *word)
 {
-	size_t n = strcspn(metric->name, ".");
+	size_t n = strlen(word);
 
-	return workload && n == strcspn(workload, "-") &&
-	       !strncmp(metric->name, workload, n);
+	return !strncmp(metric->name, word, n) && metric->name[n] == '.';
+}
+
+/*
+ * The first word of the metrics of a workload: "clear-latency" has some of its
+ * own, "latency.wakeups"; those of "clear-fault" are just "clear.pages".  Caller
+ * frees.
+ */
+static char *subject_word(const char *workload)
+{
+	const char *last = strrchr(workload, '-');
+
+	for (size_t i = 0; last && metric_at(i); i++)
+		if (begins_with(metric_at(i), last + 1))
+			return xstrdup(last + 1);
+	return xstrndup(workload, strcspn(workload, "-"));
 }
 
 void compare(struct result *r)
 {
+	char *subject;
+
 	add_profiles(r);
 	if (r->wanted.n) {
 		for (size_t i = 0; i < r->wanted.n; i++)
 			compare_metric(r, r->wanted.v[i]);
 		return;
 	}
+	subject = subject_word(r->workload ? r->workload : "");
 	/* What stands for a family is no metric. */
 	for (size_t i = 0; metric_at(i); i++)
 		if (!metric_share(metric_at(i)->name) &&
 		    !metric_at(i)->real_time &&
-		    is_about(metric_at(i), r->workload))
+		    begins_with(metric_at(i), subject))
 			compare_metric(r, metric_at(i)->name);
+	free(subject);
 }
 
 /* ", TITLE (could have seen X %)" behind *list. */

@@ -44,6 +44,10 @@ void decide(struct result *r);
  * did not repeat.
  */
 void compare(struct result *r);
+/* The least that layout and tick are taken to do to @value with @n seeds. */
+double compare_least(double value, size_t n);
+/* r->two_by_two: what of it is filled by analyse.  After all else. */
+void two_by_two(struct result *r);
 /* "could have seen" of the rows without a proven difference. */
 void compare_notes(struct result *r);
 

@@ -216,6 +216,42 @@ static bool value_clear_speed(const struct sample *s, double *value)
 
 /* ---- shares, the table ----------------------------------------------------- */
 
+static bool value_max_seconds(const struct sample *s, double *value)
+{
+	double ns;
+
+	return counter(s, "latency.max_ns", &ns) && ratio(ns, 1e9, value);
+}
+
+static bool value_p999_seconds(const struct sample *s, double *value)
+{
+	double ns;
+
+	return counter(s, "latency.p999_ns", &ns) && ratio(ns, 1e9, value);
+}
+
+static bool value_load_seconds(const struct sample *s, double *value)
+{
+	double ns;
+
+	return counter(s, "latency.load_ns", &ns) && ratio(ns, 1e9, value);
+}
+
+static bool value_max_mib(const struct sample *s, double *value)
+{
+	double delay, load, bytes;
+
+	return counter(s, "latency.max_ns", &delay) &&
+	       counter(s, "latency.load_ns", &load) &&
+	       counter(s, "latency.bytes", &bytes) &&
+	       ratio(delay * (bytes / (1 << 20)), load, value);
+}
+
+static bool value_wakeups(const struct sample *s, double *value)
+{
+	return counter(s, "latency.wakeups", value);
+}
+
 /*
  * Over all windows of the trial.  A function that was inlined at several
  * places has an entry for each, so they are added up.  A function that the
@@ -260,6 +296,11 @@ static const struct {
 	{ "clear.faults", faults },
 	{ "clear.pages", pages_cleared },
 	{ "clear.folios", folios_cleared },
+	{ "latency.max_seconds", value_max_seconds },
+	{ "latency.p999_seconds", value_p999_seconds },
+	{ "latency.max_mib", value_max_mib },
+	{ "latency.load_seconds", value_load_seconds },
+	{ "latency.wakeups", value_wakeups },
 };
 
 bool metric_value(const struct metric *metric, const struct result *r,

@@ -24,6 +24,12 @@ int build_kernel(const char *spec, const struct arch *arch,
 		 struct err *err);
 /* Is @spec well-formed, and does what it names exist?  Builds nothing. */
 int build_check_spec(const char *spec, const struct arch *arch, struct err *err);
+/*
+ * What @spec is without its series ("6.12", "git:PATH@REF"), and their names in
+ * order; caller frees both.  EXIT_USAGE: not well-formed, or with a mutant.
+ */
+int build_split_spec(const char *spec, char **base, struct strlist *series,
+		     struct err *err);
 /* "6.12/young-batch" ... for folab list series: base, name, subject. */
 struct series_info {
 	char *base, *name, *title;

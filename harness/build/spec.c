@@ -201,3 +201,24 @@ int spec_parse(struct spec *s, const char *text, struct err *err)
 		return parse_image(s, err);
 	return parse_source(s, err);
 }
+
+int build_split_spec(const char *text, char **base, struct strlist *series,
+		     struct err *err)
+{
+	struct spec s;
+	int rc = spec_parse(&s, text, err);
+
+	if (!rc && s.mutant)
+		rc = err_set(err, EXIT_USAGE,
+			     "kernel \"%s\" has a mutant: there is nothing to take from it",
+			     text);
+	if (!rc) {
+		for (size_t i = 0; i < s.series.n; i++)
+			strlist_add(series, s.series.v[i]);
+		*base = s.kind == SPEC_SOURCE ? xstrdup(s.version) :
+			s.kind == SPEC_GIT ? xasprintf("git:%s@%s", s.path, s.ref) :
+			xstrdup(text);
+	}
+	spec_free(&s);
+	return rc;
+}

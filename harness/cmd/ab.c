@@ -12,6 +12,7 @@
 #include "cmd.h"
 #include "outdir.h"
 #include "selftests.h"
+#include "two_by_two.h"
 
 static const char help[] =
 "usage: folab ab [OPTION...]\n"
@@ -24,6 +25,7 @@ static const char help[] =
 "  -B, --kernel-b=SPEC  kernel B (6.12+young-batch); folab build --help tells\n"
 "                       what can stand here\n"
 "      --aa             compare kernel A with itself\n"
+"      --two-by-two     B is A with two series: also measure each of them alone\n"
 "      --boots=N        boots a side, each with a seed of its own\n"
 "      --reps=N         passes a boot\n"
 "  -p, --param=KEY=VALUE  a parameter of the workload; may be given repeatedly\n"
@@ -52,7 +54,7 @@ struct ab {
 	const struct arch *arch;
 	struct strlist params;
 	int64_t boots, reps, jobs;
-	bool aa, no_profile;
+	bool aa, no_profile, two_by_two;
 };
 
 /* Returns 0 to go on, 1 when all is said (*code), -1 with err. */
@@ -60,13 +62,14 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 			 struct err *err)
 {
 	enum { OPT_AA = 256, OPT_BOOTS, OPT_REPS, OPT_NO_PROFILE,
-	       OPT_SELFTESTS };
+	       OPT_SELFTESTS, OPT_TWO_BY_TWO };
 	static const struct option options[] = {
 		{ "scenario", required_argument, NULL, 's' },
 		{ "arch", required_argument, NULL, 'a' },
 		{ "kernel-a", required_argument, NULL, 'A' },
 		{ "kernel-b", required_argument, NULL, 'B' },
 		{ "aa", no_argument, NULL, OPT_AA },
+		{ "two-by-two", no_argument, NULL, OPT_TWO_BY_TWO },
 		{ "boots", required_argument, NULL, OPT_BOOTS },
 		{ "reps", required_argument, NULL, OPT_REPS },
 		{ "param", required_argument, NULL, 'p' },
@@ -92,6 +95,7 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 		case 'j': rc = cmd_count("jobs", optarg, 1, 1000, &ab->jobs, err); break;
 		case 'q': progress_quiet(true); break;
 		case OPT_AA: ab->aa = true; break;
+		case OPT_TWO_BY_TWO: ab->two_by_two = true; break;
 		case OPT_BOOTS: rc = cmd_count("boots", optarg, 1, 1000, &ab->boots, err); break;
 		case OPT_REPS: rc = cmd_count("reps", optarg, 1, 1000, &ab->reps, err); break;
 		case OPT_NO_PROFILE: ab->no_profile = true; break;
@@ -137,6 +141,8 @@ static char *command_text(const struct ab *ab, const struct scenario *s)
 		fputs(" --aa", to);
 	else
 		add_option(to, "-B", ab->spec[1]);
+	if (ab->two_by_two)
+		fputs(" --two-by-two", to);
 	fprintf(to, " --boots %d", (int)s->seeds);
 	if (s->passes > 1)
 		fprintf(to, " --reps %d", (int)s->passes);
@@ -177,15 +183,26 @@ static int load_scenario(struct ab *ab, struct scenario *s,
 static int build_sides(struct ab *ab, struct result *r, struct err *err)
 {
 	struct build_options opt = { .jobs = ab->jobs };
+	struct two_by_two *two = &r->two_by_two;
+	char *alone[2] = { NULL, NULL };
+	const char *spec[4];
+	struct image *image[4];
+	int n = ab->two_by_two ? 4 : 2, rc = 0;
 
-	/* Both are checked before the first is built: minutes may lie between. */
-	for (int i = 0; i < 2; i++)
-		if (build_check_spec(ab->spec[i], ab->arch, err))
-			return -1;
-	for (int i = 0; i < 2; i++)
-		if (build_kernel(ab->spec[i], ab->arch, &opt, &r->side[i], err))
-			return -1;
-	return 0;
+	if (ab->two_by_two)
+		rc = two_by_two_specs(ab->spec, alone, two->series, err);
+	for (int i = 0; i < n; i++) {
+		spec[i] = i < 2 ? ab->spec[i] : alone[i - 2];
+		image[i] = i < 2 ? &r->side[i] : &two->side[i - 2];
+	}
+	/* All are checked before the first is built: minutes may lie between. */
+	for (int i = 0; i < n && !rc; i++)
+		rc = build_check_spec(spec[i], ab->arch, err);
+	for (int i = 0; i < n && !rc; i++)
+		rc = build_kernel(spec[i], ab->arch, &opt, image[i], err);
+	free(alone[0]);
+	free(alone[1]);
+	return rc;
 }
 
 static void fill_result(struct ab *ab, const struct scenario *s,
@@ -199,9 +216,34 @@ static void fill_result(struct ab *ab, const struct scenario *s,
 	r->folab_version = xstrdup(FOLAB_VERSION);
 	r->tolerance_pct = s->tolerance_pct;
 	r->aa = ab->aa;
+	r->two_by_two.asked = ab->two_by_two;
 	for (size_t i = 0; i < s->metrics.n; i++)
 		strlist_add(&r->wanted, s->metrics.v[i]);
-	plan_trials(s->seeds, &r->trials, &r->n_trials);
+	plan_trials_of(ab->two_by_two ? TWO_BY_TWO_ORDER : "AB", s->seeds,
+		       &r->trials, &r->n_trials);
+}
+
+/* What the scenario and its workload want of the kernel's command line. */
+static void kernel_options(const struct ab *ab, const struct scenario *s,
+			   const struct workload *w, struct strlist *options)
+{
+	struct strlist own = { 0 };
+
+	if (w->kernel_options)
+		w->kernel_options(&s->params, &own);
+	for (size_t i = 0; i < own.n; i++) {
+		size_t len = strcspn(own.v[i], ":=");
+
+		if (own.v[i][len] != ':')
+			strlist_add(options, own.v[i]);
+		else if (len == strlen(ab->arch->name) &&
+			 str_starts(own.v[i], ab->arch->name))
+			strlist_add(options, own.v[i] + len + 1);
+	}
+	/* Of the same option the last one counts: that of who wrote it down. */
+	for (size_t i = 0; i < s->cmdline.n; i++)
+		strlist_add(options, s->cmdline.v[i]);
+	strlist_free(&own);
 }
 
 static int run_trials(struct ab *ab, const struct scenario *s,
@@ -209,13 +251,17 @@ static int run_trials(struct ab *ab, const struct scenario *s,
 		      struct result *r, struct err *err)
 {
 	const struct machine_ops *m = &machine_emulated;
+	const struct image images[4] = {	/* they stay those of r */
+		r->side[0], r->side[1],
+		r->two_by_two.side[0], r->two_by_two.side[1],
+	};
+	struct strlist options = { 0 };
 	struct job job = {
 		.workload = xstrdup(s->workload),
 		.passes = s->passes,
 		.fs = w->fs ? xstrdup(w->fs) : NULL,
 		.fs_bytes = w->fs_bytes ? (int64_t)w->fs_bytes(&s->params) : 0,
 	};
-	struct strlist cmdline = { 0 };
 	struct machine_setup setup = {
 		.arch = ab->arch,
 		.job = &job,
@@ -223,21 +269,20 @@ static int run_trials(struct ab *ab, const struct scenario *s,
 		.budget = s->budget,
 		.parallel = ab->jobs,
 		.profile = !ab->no_profile,
-		.cmdline = &cmdline,
+		.cmdline = &options,
 		.dir = dir,
 	};
 	int rc;
 
+	kernel_options(ab, s, w, &options);
 	params_copy(&job.params, &s->params);
-	if (w->kernel_options)
-		w->kernel_options(&s->params, &cmdline);
-	for (size_t i = 0; i < s->cmdline.n; i++)
-		strlist_add(&cmdline, s->cmdline.v[i]);
 	rc = m->describe(&setup, r, err);
 	if (!rc)
-		rc = m->run(&setup, r->side, r->trials, r->n_trials, err);
-	strlist_free(&cmdline);
+		rc = m->run(&setup, images, r->trials, r->n_trials, err);
+	if (ab->two_by_two)
+		two_by_two_split(r);
 	job_free(&job);
+	strlist_free(&options);
 	return rc;
 }
 
@@ -258,16 +303,18 @@ static int copy_to(const char *from, const char *dir, const char *name,
 static int write_files(const char *dir, const struct result *r,
 		       const char *text, struct err *err)
 {
-	static const char *const configs[] = { "kernel-A.config",
-					       "kernel-B.config" };
 	char *path = xasprintf("%s/report.txt", dir), *name;
 	int rc = file_write(path, text, strlen(text), err);
 
 	free(path);
-	for (int i = 0; i < 2 && !rc; i++) {
-		const struct image *im = &r->side[i];
+	/* The series of C and D are those of B. */
+	for (int i = 0; i < 4 && !rc; i++) {
+		const struct image *im = i < 2 ? &r->side[i] :
+						 &r->two_by_two.side[i - 2];
 
-		rc = copy_to(im->config, dir, configs[i], err);
+		name = xasprintf("kernel-%c.config", 'A' + i);
+		rc = copy_to(im->config, dir, name, err);
+		free(name);
 		for (size_t k = 0; k < im->n_series && !rc; k++) {
 			name = xasprintf("series-%s.mbox", im->series[k].name);
 			rc = copy_to(im->series[k].mbox, dir, name, err);
@@ -296,8 +343,13 @@ static int answer(const struct result *r, bool died)
 	for (size_t i = 0; i < r->n_trials; i++)
 		if (r->trials[i].failed)
 			return EXIT_RUN;
+	for (size_t i = 0; i < r->two_by_two.n_trials; i++)
+		if (r->two_by_two.trials[i].failed)
+			return EXIT_RUN;
 	if (died)
 		return EXIT_RUN;
+	if (r->two_by_two.asked && !r->two_by_two.valid)
+		return EXIT_NO;
 	if (!r->valid || broke(&r->selftests))
 		return EXIT_NO;
 	for (size_t i = 0; i < r->n_rows; i++) {
@@ -365,6 +417,9 @@ int cmd_ab(int argc, char **argv)
 		if (ab.aa && ab.spec[1])
 			rc = err_set(&err, EXIT_USAGE,
 				     "--aa compares kernel A with itself: leave out -B");
+		else if (ab.aa && ab.two_by_two)
+			rc = err_set(&err, EXIT_USAGE,
+				     "--two-by-two wants two series, --aa none: leave one out");
 		else if (ab.aa)
 			ab.spec[1] = ab.spec[0];
 		else if (!ab.spec[1])

@@ -161,16 +161,24 @@ out:
 }
 
 static int check_images(const struct machine_setup *setup,
-			const struct image images[2], struct err *err)
+			const struct image *images, const struct trial *trials,
+			size_t n, struct err *err)
 {
-	for (int i = 0; i < 2; i++)
-		if (kernel_check(images[i].kernel, setup->arch, err))
+	bool checked[4] = { false };
+
+	for (size_t i = 0; i < n; i++) {
+		int side = trials[i].side - 'A';
+
+		if (!checked[side] &&
+		    kernel_check(images[side].kernel, setup->arch, err))
 			return -1;
+		checked[side] = true;
+	}
 	return 0;
 }
 
 static int emulated_run(const struct machine_setup *setup,
-			const struct image images[2], struct trial *trials,
+			const struct image *images, struct trial *trials,
 			size_t n, struct err *err)
 {
 	struct prepared p = { .dir = { .lock = { .fd = -1 } } };
@@ -184,7 +192,7 @@ static int emulated_run(const struct machine_setup *setup,
 	if (qemu_version(setup->arch, &version, err))
 		return -1;
 	free(version);
-	if (check_images(setup, images, err))
+	if (check_images(setup, images, trials, n, err))
 		return -1;
 	progress_begin("run %zu guests", n);
 	if (!prepare(setup, &p, err)) {

@@ -15,7 +15,7 @@ struct run {
 	size_t n, next, finished;
 	struct guest *slot;
 	size_t n_slots;
-	bool mute[2];		/* that side's kernel never said a word */
+	bool mute[4];		/* that side's kernel never said a word */
 };
 
 static void show(const struct run *r)

@@ -145,7 +145,7 @@ char *host_chosen_of(const char *text, char open, char close);
 
 struct guests_config {
 	const struct machine_setup *setup;
-	const struct image *images;	/* two */
+	const struct image *images;	/* of the sides, 'A' first */
 	const char *initramfs, *cmdline;
 	/* NULL: none.  An image without symbols runs without it too. */
 	const char *plugin;

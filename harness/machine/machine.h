@@ -48,14 +48,14 @@ struct machine_ops {
 	int (*describe)(const struct machine_setup *setup, struct result *r,
 			struct err *err);
 	/*
-	 * Run @trials on images[side - 'A'], several at a time, in their
+	 * Run @trials on images[side - 'A'] (two, or four), several at a time, in their
 	 * order.  A guest that fails is a trial with ->failed set, not an
 	 * error; an error is the host's (EXIT_ENVIRONMENT), a file that is no
 	 * kernel (EXIT_USAGE) or an interruption, and then no guest runs any
 	 * more.  Progress goes to the progress line.
 	 */
 	int (*run)(const struct machine_setup *setup,
-		   const struct image images[2], struct trial *trials, size_t n,
+		   const struct image *images, struct trial *trials, size_t n,
 		   struct err *err);
 };
 extern const struct machine_ops machine_emulated;

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+#include <string.h>
+
 #include "plan.h"
 
-void plan_trials(int64_t n, struct trial **trials, size_t *n_trials)
+void plan_trials_of(const char *sides, int64_t n, struct trial **trials,
+		    size_t *n_trials)
 {
-	struct trial *t = xcalloc(2 * n, sizeof(*t));
+	size_t all = strlen(sides), at = 0;
+	struct trial *t = xcalloc(all * n, sizeof(*t));
 
 	for (int64_t i = 0; i < n; i++) {
-		/* ABBA: a drift of the host hits both sides alike. */
-		bool swapped = i % 2;
-
-		for (int k = 0; k < 2; k++) {
-			struct trial *one = &t[2 * i + k];
-
-			one->side = (k == 1) != swapped ? 'B' : 'A';
-			one->seed = i + 1;
-			one->index = 2 * i + k;
+		for (size_t k = 0; k < all; k++, at++) {
+			t[at].side = sides[i % 2 ? all - 1 - k : k];
+			t[at].seed = i + 1;
+			t[at].index = at;
 		}
 	}
 	*trials = t;
-	*n_trials = 2 * n;
+	*n_trials = at;
+}
+
+void plan_trials(int64_t n, struct trial **trials, size_t *n_trials)
+{
+	plan_trials_of("AB", n, trials, n_trials);
 }

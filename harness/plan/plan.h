@@ -32,6 +32,12 @@ void scenario_free(struct scenario *s);
 /* Names of all scenarios that come with folab, in order; caller frees. */
 int scenario_names(struct strlist *names, struct err *err);
 
+/*
+ * Trials for @n seeds (1..n) of @sides ("ACDB"), in that order for the first seed,
+ * reversed for the second, and so on: a drift of the host hits all alike.
+ */
+void plan_trials_of(const char *sides, int64_t n, struct trial **trials,
+		    size_t *n_trials);
 /* Trials for @n seeds (1..n) in ABBA order: A1 B1, B2 A2, A3 B3, ... */
 void plan_trials(int64_t n, struct trial **trials, size_t *n_trials);
 

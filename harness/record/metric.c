@@ -145,6 +145,44 @@ static const struct metric metrics[] = {
 		.better = 0,
 		.digits = 0,
 		.help = "folios that the window faulted in (pagemap and kpageflags, after it)",
+	}, {
+		.name = "latency.max_seconds",
+		.title = "worst delay (us)",
+		.unit = "s of the instruction clock",
+		.better = -1,
+		.digits = 1,
+		.scale = 1e6,
+		.help = "longest time from when a SCHED_FIFO thread was due to when it ran, while memory was cleared",
+	}, {
+		.name = "latency.p999_seconds",
+		.title = "99.9 % delay (us)",
+		.unit = "s of the instruction clock",
+		.better = -1,
+		.digits = 1,
+		.scale = 1e6,
+		.help = "99.9th percentile of these delays; wake-ups that came due while the thread waited count as well",
+	}, {
+		.name = "latency.max_mib",
+		.title = "worst delay (MiB)",
+		.unit = "MiB",
+		.better = -1,
+		.digits = 3,
+		.help = "bytes that are cleared in the time of the worst delay: delay x bytes / time that all of them took; knows no clock",
+	}, {
+		.name = "latency.load_seconds",
+		.title = "clearing (ms)",
+		.unit = "s of the instruction clock",
+		.better = 0,
+		.digits = 2,
+		.scale = 1e3,
+		.help = "time that the clearing took, with the watcher's share",
+	}, {
+		.name = "latency.wakeups",
+		.title = "wake-ups",
+		.unit = "wake-ups",
+		.better = 0,
+		.digits = 0,
+		.help = "wake-ups that were due while memory was cleared",
 	},
 };
 
@@ -227,6 +265,19 @@ const struct metric *metric_at(size_t i)
 		return &metrics[i];
 	i -= ARRAY_SIZE(metrics);
 	return i < ARRAY_SIZE(families) ? &families[i] : NULL;
+}
+
+const char *metric_unit(const struct metric *m, const char *clock)
+{
+	if (str_ends(m->unit, " of the instruction clock") && clock &&
+	    !strcmp(clock, "real"))
+		return "s";
+	return m->unit;
+}
+
+double metric_shown(const struct metric *m, double value)
+{
+	return m && m->scale ? value * m->scale : value;
 }
 
 const struct metric *metric_find(const char *name)

@@ -376,7 +376,7 @@ int image_from_json(struct image *im, const json_t *o, struct err *err);
 /* ---- trial: one boot of one side ---------------------------------------- */
 
 struct trial {
-	char side;		/* 'A' or 'B' */
+	char side;		/* 'A' or 'B'; two by two: 'C' or 'D' */
 	int64_t seed;		/* QEMU's -seed */
 	int64_t index;		/* place in the order of trials, from 0 */
 	bool done;		/* it ran, whatever came of it */
@@ -400,6 +400,7 @@ struct metric {
 	const char *unit;	/* "instructions" */
 	int better;		/* -1: less is better, +1: more, 0: neither */
 	int digits;		/* decimals shown */
+	double scale;		/* the text shows values times this; 0: as they are */
 	const char *help;	/* how it is read: counters, formula */
 	bool real_time;		/* of a real clock only: no emulator can tell it */
 };
@@ -430,6 +431,10 @@ struct host {
 void host_free(struct host *h);
 json_t *host_to_json(const struct host *h);
 int host_from_json(struct host *h, const json_t *o, struct err *err);
+/* Its unit in a result of @clock: seconds may be of the instruction clock. */
+const char *metric_unit(const struct metric *m, const char *clock);
+/* @value as the text shows it; @m may be NULL. */
+double metric_shown(const struct metric *m, double value);
 
 /* ---- result: everything about one comparison ----------------------------- */
 
@@ -459,6 +464,37 @@ struct decision_diff {		/* a seed with which the sides decided otherwise */
 	int64_t seed;
 	char *text;		/* "pgscan 38400 -> 38912 (+1.3 %)" */
 };
+
+/* A metric on four sides: medians over the seeds, in its unit. */
+struct two_row {
+	char *metric;		/* its name */
+	double a, c, d, b;
+	double c_change_pct, d_change_pct, b_change_pct;	/* from A */
+	double interaction;	/* B - C - D + A, median, smallest and largest */
+	double interaction_low, interaction_high;
+	double interaction_pct;	/* its median in percent of A */
+	int64_t n;		/* seeds */
+	bool interacts;		/* more than layout and tick can do */
+};
+/* Side C is A with the first of two series alone, D with the second; B has both. */
+struct two_by_two {
+	bool asked;
+	char *series[2];	/* of C, of D: names */
+	struct image side[2];
+	struct trial *trials;	/* of sides 'C' and 'D', in their order */
+	size_t n_trials;
+	struct profile profile[2];
+	/* filled by analyse */
+	struct two_row *rows;
+	size_t n_rows;
+	bool valid;		/* then the result is valid as well */
+	struct strlist reasons;	/* beside the result's */
+};
+void two_by_two_free(struct two_by_two *t);
+void two_by_two_forget(struct two_by_two *t);	/* what analyse filled */
+json_t *two_by_two_to_json(const struct two_by_two *t, const char *clock);
+int two_by_two_from_json(struct two_by_two *t, const json_t *o,
+			 struct err *err);
 
 struct result {
 	char *scenario;
@@ -496,6 +532,7 @@ struct result {
 	char *cross_check;	/* what else measured: "perf version 6.1"; NULL: none */
 	bool tune;		/* folab tune asked */
 	double delay_ms;	/* that a unit may take; NAN: as long as it takes */
+	struct two_by_two two_by_two;
 };
 /* A run of one kernel, that nothing is compared with: it has no side B. */
 bool result_one_sided(const struct result *r);

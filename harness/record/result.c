@@ -57,6 +57,7 @@ void result_free(struct result *r)
 	selftests_free(&r->selftests);
 	host_free(&r->host);
 	free(r->cross_check);
+	two_by_two_free(&r->two_by_two);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -65,13 +66,13 @@ bool result_one_sided(const struct result *r)
 	return r->has_host && !r->side[1].spec;
 }
 
-static json_t *row_to_json(const struct row *row)
+static json_t *row_to_json(const struct row *row, const char *clock)
 {
 	const struct metric *m = metric_find(row->metric);
 	json_t *o = json_object();
 
 	json_object_set_new(o, "metric", rec_text(row->metric));
-	json_object_set_new(o, "unit", rec_text(m ? m->unit : NULL));
+	json_object_set_new(o, "unit", rec_text(m ? metric_unit(m, clock) : NULL));
 	json_object_set_new(o, "a", rec_real(row->a));
 	json_object_set_new(o, "b", rec_real(row->b));
 	json_object_set_new(o, "change_pct", rec_real(row->change_pct));
@@ -222,7 +223,8 @@ json_t *result_to_json(const struct result *r)
 		json_array_append_new(trials, trial_to_json(&r->trials[i]));
 	json_object_set_new(o, "trials", trials);
 	for (size_t i = 0; i < r->n_rows; i++)
-		json_array_append_new(rows, row_to_json(&r->rows[i]));
+		json_array_append_new(rows, row_to_json(&r->rows[i],
+						       r->clock));
 	json_object_set_new(o, "comparison", rows);
 	json_object_set_new(o, "validity", validity_to_json(r));
 	json_object_set_new(o, "notes", rec_strlist(&r->notes));
@@ -230,6 +232,10 @@ json_t *result_to_json(const struct result *r)
 		json_object_set_new(o, "selftests",
 				    selftests_to_json(&r->selftests));
 	local_to_json(r, o);
+	if (r->two_by_two.asked)
+		json_object_set_new(o, "two_by_two",
+				    two_by_two_to_json(&r->two_by_two,
+						       r->clock));
 	return o;
 }
 
@@ -282,14 +288,23 @@ int result_from_json(struct result *r, const json_t *o, struct err *err)
 		return -1;
 	r->trials = xcalloc(json_array_size(trials), sizeof(*r->trials));
 	json_array_foreach(trials, i, v) {
-		if (trial_from_json(&r->trials[r->n_trials++], v, err))
+		struct trial *t = &r->trials[r->n_trials++];
+
+		if (trial_from_json(t, v, err))
 			return -1;
+		if (t->side != 'A' && t->side != 'B')
+			return err_set(err, EXIT_USAGE,
+				       "trial: side \"%c\" is neither A nor B",
+				       t->side);
 	}
 	r->rows = xcalloc(json_array_size(rows), sizeof(*r->rows));
 	json_array_foreach(rows, i, v) {
 		if (row_from_json(&r->rows[r->n_rows++], v, err))
 			return -1;
 	}
+	v = json_object_get(o, "two_by_two");
+	if (v && two_by_two_from_json(&r->two_by_two, v, err))
+		return -1;
 	v = json_object_get(o, "selftests");
 	return v ? selftests_from_json(&r->selftests, v, err) : 0;
 }
@@ -313,6 +328,12 @@ int result_write(const char *dir, const struct result *r, struct err *err)
 	     write_in(dir, "profile-B.json", profile_to_json(&r->profile[1]),
 		      err)))
 		return -1;
+	if (r->two_by_two.asked &&
+	    (write_in(dir, "profile-C.json",
+		      profile_to_json(&r->two_by_two.profile[0]), err) ||
+	     write_in(dir, "profile-D.json",
+		      profile_to_json(&r->two_by_two.profile[1]), err)))
+		return -1;
 	/* Last: where it stands, the rest does too. */
 	return write_in(dir, "result.json", result_to_json(r), err);
 }
@@ -329,10 +350,12 @@ static int read_in(const char *dir, const char *name, json_t **o,
 
 int result_read(const char *dir, struct result *r, struct err *err)
 {
-	static const char *const profiles[] = { "profile-A.json",
-						"profile-B.json" };
+	static const char *const profiles[] = {
+		"profile-A.json", "profile-B.json", "profile-C.json",
+		"profile-D.json",
+	};
 	json_t *o;
-	int rc;
+	int rc, n;
 
 	memset(r, 0, sizeof(*r));
 	if (read_in(dir, "result.json", &o, err)) {
@@ -341,11 +364,13 @@ int result_read(const char *dir, struct result *r, struct err *err)
 	}
 	rc = result_from_json(r, o, err);
 	json_decref(o);
-	for (int s = 0; s < 2 && !rc && !result_one_sided(r); s++) {
+	n = result_one_sided(r) ? 0 : r->two_by_two.asked ? 4 : 2;
+	for (int s = 0; s < n && !rc; s++) {
 		rc = read_in(dir, profiles[s], &o, err);
 		if (rc)
 			break;
-		rc = profile_from_json(&r->profile[s], o, err);
+		rc = profile_from_json(s < 2 ? &r->profile[s] :
+				       &r->two_by_two.profile[s - 2], o, err);
 		json_decref(o);
 	}
 	if (rc) {

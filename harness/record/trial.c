@@ -49,7 +49,7 @@ int trial_from_json(struct trial *t, const json_t *o, struct err *err)
 	    rec_get_strlist(o, "trial", "warnings", &t->warnings, err) ||
 	    js_container(o, "trial", "samples", JSON_ARRAY, &a, err))
 		return -1;
-	if (strcmp(side, "A") && strcmp(side, "B"))
+	if (strlen(side) != 1 || !strchr("ABCD", side[0]))
 		return err_set(err, EXIT_USAGE,
 			       "trial: side \"%.20s\" is neither A nor B",
 			       side);

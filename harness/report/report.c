@@ -16,6 +16,7 @@ static void both_sides(struct lines *l, const struct result *r)
 	section_sides(l, r);
 	section_rows(l, r);
 	section_verdict(l, r);
+	section_two_by_two(l, r);
 	section_functions(l, r);
 	section_facts(l, r);
 	section_footnotes(l, r);

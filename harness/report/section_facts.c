@@ -210,6 +210,37 @@ static void add_cleared(struct lines *l, const struct result *r)
 			   "the threads took turns on one processor: this is what they cost together, and tells nothing of contention or scaling");
 }
 
+/* "none" and so on, of what the guests of @side said of themselves. */
+static const char *model_of(const struct result *r, int side)
+{
+	static const char *const models[] = { "none", "voluntary", "full",
+					      "lazy" };
+	size_t n;
+	double model = total(r, side, "latency.preempt", &n);
+
+	for (size_t i = 0; n && i < ARRAY_SIZE(models); i++)
+		if (model / n == (double)i)
+			return models[i];
+	return "not known";
+}
+
+/* What a delay is without a load. */
+static void add_delays(struct lines *l, const struct result *r)
+{
+	double us[2];
+	size_t n;
+
+	for (int s = 0; s < 2; s++) {
+		us[s] = total(r, s, "latency.idle_max_ns", &n);
+		if (!n)
+			return;
+		us[s] = us[s] / n / 1e3;
+	}
+	lines_add(l, RANK_KEEP,
+		  "with nothing cleared: A %.1f us, B %.1f us; preempt: A %s, B %s",
+		  us[0], us[1], model_of(r, 0), model_of(r, 1));
+}
+
 static bool told_before(const struct result *r, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -298,6 +329,7 @@ void section_facts(struct lines *l, const struct result *r)
 	add_orders(l, r);
 	add_bytes(l, r);
 	add_cleared(l, r);
+	add_delays(l, r);
 	add_decisions(l, r);
 	section_selftests(l, r);
 	section_notes(l, r);

@@ -16,7 +16,8 @@
 
 /* Footnotes, in the order in which their rows stand in the table of metrics. */
 enum footnote {
-	FOOT_INSTRUCTIONS, FOOT_SYS, FOOT_USER, FOOT_FOLIOS, FOOT_SHARE, N_FOOT
+	FOOT_INSTRUCTIONS, FOOT_SYS, FOOT_USER, FOOT_FOLIOS, FOOT_DELAY,
+	FOOT_SHARE, N_FOOT
 };
 
 static int footnote_of(const char *metric)
@@ -33,6 +34,8 @@ static int footnote_of(const char *metric)
 		{ "clear.sys_seconds", FOOT_SYS },
 		{ "clear.user_seconds", FOOT_SYS },
 		{ "clear.user_instructions_per_page", FOOT_USER },
+		{ "latency.max_seconds", FOOT_DELAY },
+		{ "latency.max_mib", FOOT_DELAY },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
@@ -138,8 +141,8 @@ static void add_row(struct lines *l, const struct result *r,
 	int digits = m ? m->digits : 1;
 
 	format_name(name, sizeof(name), row, number);
-	format_value(a, sizeof(a), row->a, digits);
-	format_value(b, sizeof(b), row->b, digits);
+	format_value(a, sizeof(a), metric_shown(m, row->a), digits);
+	format_value(b, sizeof(b), metric_shown(m, row->b), digits);
 	format_stdev(sa, sizeof(sa), row->a_stdev_pct);
 	format_stdev(sb, sizeof(sb), row->b_stdev_pct);
 	if (r->valid && isfinite(row->change_pct)) {
@@ -174,7 +177,8 @@ static void add_same(struct lines *l, const struct result *r)
 		if (!is_same(row))
 			continue;
 		format_name(name, sizeof(name), row, none);
-		format_value(value, sizeof(value), row->a, m->digits);
+		format_value(value, sizeof(value), metric_shown(m, row->a),
+			     m->digits);
 		more = xasprintf("%s%s%s %s", text ? text : "",
 				 text ? ", " : "", name, value);
 		free(text);
@@ -357,6 +361,8 @@ static char *footnote(const struct result *r, enum footnote f)
 		return xstrdup("What the program itself executes: no cache is emulated, so the order of clearing can't show here");
 	case FOOT_FOLIOS:
 		return xstrdup("Folios = pages reclaimed / mean pages of a folio");
+	case FOOT_DELAY:
+		return xstrdup("Of a SCHED_FIFO thread on the same processor; in MiB: what is cleared in that time");
 	case FOOT_SHARE:
 		more = inlined(r);
 		text = xasprintf("By the plugin%s", more);

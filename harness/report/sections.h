@@ -38,6 +38,9 @@ void section_rows(struct lines *l, const struct result *r);
 void section_verdict(struct lines *l, const struct result *r);
 void section_footnotes(struct lines *l, const struct result *r);
 
+/* section_two_by_two.c: each of two series alone, and both */
+void section_two_by_two(struct lines *l, const struct result *r);
+
 /* section_functions.c: where the instructions went */
 void section_functions(struct lines *l, const struct result *r);
 

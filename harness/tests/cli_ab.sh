@@ -101,6 +101,17 @@ tap "all of that is still there" [ -f "$work/mine.partial/thesis" -a -f "$work/m
 rm -r "$work/mine.partial"
 tap "-o . is refused" fails 2 'name of a directory' ab -o .
 tap "--aa with -B is refused" fails 2 'leave out -B' "$folab" ab --aa -B 6.12
+two() { "$folab" ab -q --two-by-two -A 6.12 "$@"; }
+tap "--two-by-two with one series more" fails 2 '6.12+young-batch has 1 more than 6.12' two -B 6.12+young-batch
+tap "--two-by-two with three" fails 2 'has 3 more than' two -B 6.12+a+b+c
+tap "--two-by-two without what A has" fails 2 'series young-batch that kernel B lacks' two -A 6.12+young-batch -B 6.12+clear-pages+x
+tap "--two-by-two of images" fails 2 'with and without series' two -B "image:$image"
+tap "--two-by-two of another version" fails 2 'have to be one kernel' two -B 6.13+a+b
+tap "--two-by-two with a series that is not there" fails 2 'nope' two -B 6.12+nope+clear-pages
+tap "--two-by-two with --aa" fails 2 'leave one out' "$folab" ab --aa --two-by-two
+tap "a size that is no whole number of pages" fails 2 'not a multiple of page = 1g-hugetlb' ab -s clear-latency -p size=1500M
+tap "a unit for the kernel" fails 2 'is for how=model' ab -s clear-latency -p unit=4M
+tap "a preemption model that there is not" fails 2 'preempt' ab -s clear-latency -p preempt=some
 touch "$work/file"
 tap "a file in the place of the directory" fails 2 'no directory' ab -o "$work/file"
 mkdir "$work/empty"
