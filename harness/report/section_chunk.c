@@ -78,9 +78,11 @@ static void add_knee(struct lines *l, const struct chunk_method *m)
 				 format_size_short(m->cell[m->knee].chunk, size,
 						   sizeof(size)),
 				 plateau, best, at);
-	else
+	else if (isfinite(m->plateau))
 		text = xasprintf("no knee: %s, best %s GB/s (%s)", plateau, best,
 				 at);
+	else	/* no small chunk to set out from */
+		text = xasprintf("best %s GB/s (%s)", best, at);
 	lines_add(l, RANK_KEEP, "%-10.10s %-38s LLC set %.1fx%s", m->name, text,
 		  last->llc, m->kernels ? " [K]" : "");
 	free(text);

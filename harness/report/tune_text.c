@@ -117,7 +117,10 @@ static void add_warnings(struct lines *l, const struct result *r,
 	double noise = chunk_noise_pct(t->method);
 	char *text;
 
-	if (!t->knee)
+	if (!isfinite(t->method->plateau))
+		lines_wrap(l, RANK_KEEP, RANK_KEEP, 3, "note: ",
+			   "no unit of 64K or less was measured, so that a knee can't be told");
+	else if (!t->knee)
 		lines_wrap(l, RANK_KEEP, RANK_KEEP, 3, "note: ",
 			   "no knee: this machine clears large units about as fast as small ones, so that the unit matters little");
 	if (t->noisy) {

@@ -123,6 +123,7 @@ run with "$folab" run -q clear-chunk "${small[@]}" --cross-check perf -o "$work/
 tap "with perf: done" [ $rc = 0 ]
 tap "it is told the size and our chunks" eval \
 	'grep -q -- "--size=4MB --function=default --chunk=256KB" "$FAKE_LOG" && grep -q -- "--size=4MB --function=default --chunk=1024KB" "$FAKE_LOG"'
+tap "and one loop, the one that writes zeros" eval '! grep "mem memset .*--size" "$FAKE_LOG" | grep -qv -- "-l 1 "'
 tap "once behind each pass" eval '[ $(grep -c -- "function=default --chunk=256KB" "$FAKE_LOG") = 3 ]'
 tap "its figure stands beside ours" line 'memset.256K .*ours .*perf  12.5 GB/s  ours/perf'
 tap "that of mmap alone" line 'mmap.populate.2M: perf 12.5 GB/s'
@@ -145,6 +146,7 @@ tap "folab tune: done" [ $rc = 0 ]
 tap "one unit is recommended, with a reason" eval \
 	'[ $(grep -c "^recommended unit: " "$work/out") = 1 ] && says "because it is the smallest unit"'
 tap "that unit is marked in the table, once" eval '[ $(grep -c "<- recommended$" "$work/out") = 1 ]'
+tap "no small unit, so no word on a knee" eval "says 'a knee can.t be told' && ! says 'no knee'"
 tap "user space stands in, it says" says 'user space stands in'
 tap "the plot is there" eval 'grep -q "<svg" "$work/tune/tune.svg" && grep -q "^plot " "$work/tune/tune.gp"'
 tap "printed again, byte for byte" eval '"$folab" report "$work/tune" | cmp - "$work/tune/report.txt"'
