@@ -246,7 +246,7 @@ static int idle_delay(struct state *s, struct err *err)
 {
 	int64_t begin, end;
 
-	if (watch_start(&s->watch, err))
+	if (watch_start(&s->watch, WATCH_PERIOD_NS, err))
 		return -1;
 	begin = watch_now();
 	do {
@@ -347,7 +347,7 @@ static int run(struct workload_env *env, void *state, struct err *err)
 	int rc;
 
 	env->phase(env, "clear");
-	if (watch_start(&s->watch, err))
+	if (watch_start(&s->watch, WATCH_PERIOD_NS, err))
 		return -1;
 	env->window_begin(env);
 	/* Not before: what is mapped when a window begins gets locked, and filled. */

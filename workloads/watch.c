@@ -22,6 +22,7 @@ enum { WATCHED, NO_PRIORITY, NO_LOCK, NO_CLOCK, TOO_LONG };
 
 /* Shared by both processes. */
 struct seen {
+	int64_t period;		/* ns */
 	volatile bool stop;
 	size_t n;
 	struct {
@@ -84,13 +85,13 @@ static int watcher(struct seen *w, int ready)
 		return NO_PRIORITY;
 	if (write(ready, "", 1) != 1)
 		return NO_CLOCK;
-	due = watch_now() + WATCH_PERIOD_NS;
+	due = watch_now() + w->period;
 	while (!w->stop && w->n < MAX_SAMPLES) {
 		if (sleep_until(due))
 			return NO_CLOCK;
 		now = watch_now();
 		/* What was due while it could not run was late as well. */
-		for (; due <= now && w->n < MAX_SAMPLES; due += WATCH_PERIOD_NS) {
+		for (; due <= now && w->n < MAX_SAMPLES; due += w->period) {
 			w->s[w->n].due = due;
 			w->s[w->n++].late = now - due;
 		}
@@ -174,7 +175,7 @@ static void release(struct watch *w)
 	free(w);
 }
 
-int watch_start(struct watch **watch, struct err *err)
+int watch_start(struct watch **watch, int64_t period_ns, struct err *err)
 {
 	struct watch *w = xcalloc(1, sizeof(*w));
 
@@ -186,6 +187,7 @@ int watch_start(struct watch **watch, struct err *err)
 		free(w);
 		return -1;
 	}
+	w->seen->period = period_ns;
 	if (bind_here(&w->before, err)) {
 		munmap(w->seen, sizeof(*w->seen));
 		free(w);
@@ -219,12 +221,12 @@ void watch_figures(int64_t *late, size_t n, struct delays *d)
 	d->p999 = (double)late[(n - 1) * 999 / 1000] / NS;
 }
 
-size_t watch_due(int64_t first, int64_t begin, int64_t end)
+size_t watch_due(int64_t first, int64_t period_ns, int64_t begin, int64_t end)
 {
 	int64_t from = begin > first ? begin - first : 0;
-	int64_t skipped = (from + WATCH_PERIOD_NS - 1) / WATCH_PERIOD_NS;
+	int64_t skipped = (from + period_ns - 1) / period_ns;
 	int64_t all = end > first ?
-		(end - first + WATCH_PERIOD_NS - 1) / WATCH_PERIOD_NS : 0;
+		(end - first + period_ns - 1) / period_ns : 0;
 
 	return all > skipped ? (size_t)(all - skipped) : 0;
 }
@@ -240,7 +242,7 @@ static void sum_up(const struct seen *w, int64_t begin, int64_t end,
 	for (size_t i = 0; i < w->n; i++)
 		if (w->s[i].due >= begin && w->s[i].due < end)
 			late[n++] = w->s[i].late;
-	d->expected = w->n ? watch_due(w->s[0].due, begin, end) : 0;
+	d->expected = w->n ? watch_due(w->s[0].due, w->period, begin, end) : 0;
 	watch_figures(late, n, d);
 	free(late);
 }

@@ -11,7 +11,7 @@
 
 #include "../harness/base/base.h"
 
-#define WATCH_PERIOD_NS	53000	/* no multiple or part of a tick */
+#define WATCH_PERIOD_NS	53000	/* as a rule; no multiple or part of a tick */
 #define WATCH_PRIORITY	50	/* of SCHED_FIFO */
 
 struct delays {
@@ -31,13 +31,13 @@ const char *preempt_model(void);
 int64_t watch_now(void);
 
 /*
- * Start a watcher and bind it and the calling thread to one processor, until
+ * Start a watcher that is due every @period_ns, and bind it and the calling thread to one processor, until
  * watch_end().  It locks its memory, and with it whatever the caller has
  * mapped, but for what is marked MADV_DONTFORK.  EXIT_ENVIRONMENT: it takes
  * CAP_SYS_NICE and CAP_IPC_LOCK.
  */
 struct watch;
-int watch_start(struct watch **w, struct err *err);
+int watch_start(struct watch **w, int64_t period_ns, struct err *err);
 /*
  * End it and sum up what was due in [@begin, @end), both of watch_now(); @d may
  * be NULL.  @w is freed in any case.
@@ -48,6 +48,6 @@ int watch_end(struct watch *w, int64_t begin, int64_t end, struct delays *d,
 /* For tests: of @n lates (ns, any order; they get sorted) the two figures. */
 void watch_figures(int64_t *late, size_t n, struct delays *d);
 /* For tests: how many of the times @first + k periods lie in [@begin, @end). */
-size_t watch_due(int64_t first, int64_t begin, int64_t end);
+size_t watch_due(int64_t first, int64_t period_ns, int64_t begin, int64_t end);
 
 #endif

@@ -108,13 +108,13 @@ static void due_times_are_counted(void **state)
 {
 	const int64_t p = WATCH_PERIOD_NS;
 
-	assert_int_equal(watch_due(100, 100, 100), 0);
-	assert_int_equal(watch_due(100, 100, 101), 1);
-	assert_int_equal(watch_due(100, 101, 100 + p), 0);
-	assert_int_equal(watch_due(100, 101, 101 + p), 1);
-	assert_int_equal(watch_due(100, 0, 100 + 10 * p), 10);
-	assert_int_equal(watch_due(100, 50 + p, 101 + 10 * p), 10);
-	assert_int_equal(watch_due(100, 0, 50), 0);
+	assert_int_equal(watch_due(100, p, 100, 100), 0);
+	assert_int_equal(watch_due(100, p, 100, 101), 1);
+	assert_int_equal(watch_due(100, p, 101, 100 + p), 0);
+	assert_int_equal(watch_due(100, p, 101, 101 + p), 1);
+	assert_int_equal(watch_due(100, p, 0, 100 + 10 * p), 10);
+	assert_int_equal(watch_due(100, p, 50 + p, 101 + 10 * p), 10);
+	assert_int_equal(watch_due(100, p, 0, 50), 0);
 }
 
 /* With the processor, at a priority above the watcher's. */
@@ -142,7 +142,7 @@ static void the_watcher_sees_what_holds_the_processor(void **state)
 	int64_t begin, end;
 
 	sched_getaffinity(0, sizeof(before), &before);
-	if (watch_start(&w, &err)) {
+	if (watch_start(&w, WATCH_PERIOD_NS, &err)) {
 		assert_int_equal(err.code, EXIT_ENVIRONMENT);
 		skip();		/* not root */
 	}
