@@ -3,7 +3,6 @@
 #
 # The delay that clearing costs, on real kernels: exact, of the size that the
 # unit says, and refused where the pages or the model are not those asked for.
-# And two series, each alone and both.
 . "$(dirname "$0")/tap.sh"
 
 ab() {	# DIR OPTION...
@@ -11,16 +10,7 @@ ab() {	# DIR OPTION...
 	shift
 	run "$folab" ab -q -o "$dir" --boots 1 "$@"
 }
-ask() {	# DIR JQ-EXPRESSION: true?
-	jq -e "$2" "$work/$1/result.json" >/dev/null || {
-		jq -c '.comparison[] | [.metric, .a, .b]' "$work/$1/result.json" | sed 's/^/# /'
-		jq -c .validity "$work/$1/result.json" | sed 's/^/# /'
-		false
-	}
-}
 samples() { jq -cS '.trials | sort_by(.side) | .[].samples' "$work/$1/result.json"; }
-row() { echo "(.comparison[] | select(.metric == \"$1\"))"; }
-same_report() { "$folab" report "$work/$1" | cmp -s - "$work/$1/report.txt"; }
 
 latency() { local dir=$1; shift; ab "$dir" -s clear-latency -B 6.12+clear-pages --no-profile "$@"; }
 latency thp -p page=2m-thp -p size=32M
@@ -39,17 +29,4 @@ printf '[scenario]\nworkload = clear-latency\n[machine]\ncmdline = preempt=full\
 ab any -s "$work/s.ini" --aa --no-profile
 tap "preempt=any takes the model that is" ask any '.validity.valid and .trials[0].samples[0].counters."latency.preempt" == 2'
 
-ab two --two-by-two -B 6.12+young-batch+clear-pages -p size=48M -p reclaim=38M
-tap "two by two: valid" ask two '.validity.valid and .two_by_two.valid'
-tap "two by two: young-batch alone does what both do, clear-pages alone nothing" \
-	ask two '.two_by_two.table[] | select(.metric == "reclaim.instructions_per_page") |
-		 .c_change_pct < -50 and .b_change_pct < -50 and .d_change_pct > -1 and .d_change_pct < 1'
-tap "two by two: four sides, by turns, all kept" ask two \
-	'[(.trials + .two_by_two.trials | sort_by(.index))[].side] | join("") == "ACDB"'
-for f in profile-C.json profile-D.json kernel-C.config kernel-D.config console-D-1.log; do
-	tap "two by two: the result holds $f" [ -s "$work/two/$f" ]
-done
-tap "two by two: 40 lines of 75 columns at most" eval \
-	'[ $(wc -l < "$work/two/report.txt") -le 40 ] && ! grep -qE "^.{76}" "$work/two/report.txt"'
-tap "two by two: folab report re-creates it" same_report two
 tap_done
