@@ -22,8 +22,8 @@ struct kill_plan {
 
 /*
  * Kill at each moment, then: the counts of the pool and of the cgroup are what
- * they were, and the same pages, faulted again, are all zero.  Almost all kills
- * have to come while the kernel clears.  0, -1, or 1: this machine can't.
+ * they were, and the same pages, faulted again, are all zero.  At least half of
+ * the kills have to come while the kernel clears.  0, -1, or 1: this machine can't.
  */
 int clear_kill(struct case_ctx *c, struct kill_plan *p);
 
