@@ -32,6 +32,28 @@ bool chunk_best_rate(const struct trial *t, const struct sample *s,
 /* Reasons, rows and notes of a run that has no side B. */
 void single(struct result *r);
 
+/* ---- validity.c, and validity_clear.c for it ------------------------------ */
+
+/* One sample, and how it is named in a reason. */
+struct where {
+	struct result *r;
+	const struct trial *t;
+	const struct sample *s;
+	char name[64];
+};
+void validity_reason(const struct where *w, const char *fmt, ...) PRINTF(2, 3);
+/* A counter that the rule @what needs; if it is missing, that is a reason. */
+bool validity_need(const struct where *w, const char *what, const char *name,
+		   double *value);
+/* Counters that have to be 0. */
+struct quiet {
+	const char *counter, *what, *found;
+};
+void validity_zeros(const struct where *w, const struct quiet *rules, size_t n);
+void validity_cleared(const struct where *w);
+bool validity_is_latency(const struct result *r);
+void validity_latency(const struct where *w);
+
 /* ---- validity.c, decide.c, compare.c ------------------------------------ */
 
 /* Add to r->reasons whatever keeps the run from claiming anything. */

@@ -26,9 +26,6 @@
 /* At least this part of the pages is in folios of the order asked for. */
 #define ORDER_SHARE_MIN		0.7
 
-/* At least this part of the frames that were cleared held something before. */
-#define SOILED_SHARE_MIN	0.5
-
 /* A and B have so much of their pages in folios of other orders at most. */
 #define ORDER_DISTANCE_MAX	0.1
 
@@ -42,16 +39,7 @@
 #define PROBES_SLACK		20000.0
 #define PROBES_SLACK_PCT	0.5
 
-/* One sample, and how it is named in a reason. */
-struct where {
-	struct result *r;
-	const struct trial *t;
-	const struct sample *s;
-	char name[64];
-};
-
-static void reason(const struct where *w, const char *fmt, ...) PRINTF(2, 3);
-static void reason(const struct where *w, const char *fmt, ...)
+void validity_reason(const struct where *w, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -76,13 +64,14 @@ static bool near_enough(double a, double b)
 }
 
 /* The counters of a rule, or the reason that one is missing. */
-static bool need(const struct where *w, const char *what, const char *name,
-		 double *value)
+bool validity_need(const struct where *w, const char *what, const char *name,
+		   double *value)
 {
 	int64_t v;
 
 	if (!counters_get(&w->s->counters, name, &v)) {
-		reason(w, "no counter %s: can't tell whether %s", name, what);
+		validity_reason(w, "no counter %s: can't tell whether %s",
+				name, what);
 		return false;
 	}
 	*value = v;
@@ -92,7 +81,7 @@ static bool need(const struct where *w, const char *what, const char *name,
 static void check_own_reasons(const struct where *w)
 {
 	for (size_t i = 0; i < w->s->invalid.n; i++)
-		reason(w, "%s", w->s->invalid.v[i]);
+		validity_reason(w, "%s", w->s->invalid.v[i]);
 }
 
 /*
@@ -108,14 +97,14 @@ static void check_orders(const struct where *w)
 	for (int i = 0; i < MAX_ORDER_SEEN; i++)
 		all += w->s->order_pages[i];
 	if (all <= 0) {
-		reason(w, "no folio orders seen: can't tell whether folios had the size asked for");
+		validity_reason(w, "no folio orders seen: can't tell whether folios had the size asked for");
 		return;
 	}
 	if (!text || parse_int(text, 0, MAX_ORDER_SEEN - 1, &order))
 		return;		/* the scenario asks for no order */
 	wanted = w->s->order_pages[order];
 	if (wanted < all * ORDER_SHARE_MIN)
-		reason(w, "%.1f %% of the pages are in folios of order %" PRId64 ", at least %.0f %% were asked for",
+		validity_reason(w, "%.1f %% of the pages are in folios of order %" PRId64 ", at least %.0f %% were asked for",
 		       wanted / all * 100, order, ORDER_SHARE_MIN * 100);
 }
 
@@ -124,11 +113,11 @@ static void check_charged(const struct where *w)
 	const char *what = "the file was charged to the test's cgroup";
 	double bytes, charged;
 
-	if (!need(w, what, "file.bytes", &bytes) ||
-	    !need(w, what, "file.charged", &charged))
+	if (!validity_need(w, what, "file.bytes", &bytes) ||
+	    !validity_need(w, what, "file.charged", &charged))
 		return;
 	if (!near_enough(charged, bytes))
-		reason(w, "%.1f MiB of a file of %.1f MiB were charged to the test's cgroup",
+		validity_reason(w, "%.1f MiB of a file of %.1f MiB were charged to the test's cgroup",
 		       mib(charged), mib(bytes));
 }
 
@@ -142,44 +131,41 @@ static void check_reclaimed(const struct where *w)
 	const char *what = "memory was reclaimed as reported";
 	double asked, errnum, before, after, stolen;
 
-	if (!need(w, what, "reclaim.asked", &asked) ||
-	    !need(w, what, "reclaim.errno", &errnum) ||
-	    !need(w, what, "memory.current_before", &before) ||
-	    !need(w, what, "memory.current_after", &after) ||
-	    !need(w, what, "memcg.pgsteal", &stolen))
+	if (!validity_need(w, what, "reclaim.asked", &asked) ||
+	    !validity_need(w, what, "reclaim.errno", &errnum) ||
+	    !validity_need(w, what, "memory.current_before", &before) ||
+	    !validity_need(w, what, "memory.current_after", &after) ||
+	    !validity_need(w, what, "memcg.pgsteal", &stolen))
 		return;
 	stolen *= PAGE_BYTES;
 	if (errnum != 0 && errnum != EAGAIN) {
 		const char *name = strerrorname_np(errnum);
 
-		reason(w, "memory.reclaim failed: %s", name ? name : "unknown errno");
+		validity_reason(w, "memory.reclaim failed: %s", name ? name : "unknown errno");
 		return;
 	}
 	if (stolen <= 0) {
-		reason(w, "nothing was reclaimed");
+		validity_reason(w, "nothing was reclaimed");
 		return;
 	}
 	if (!errnum && stolen < asked && !near_enough(stolen, asked))
-		reason(w, "memory.reclaim reported %.1f MiB, pgsteal rose by %.1f MiB",
+		validity_reason(w, "memory.reclaim reported %.1f MiB, pgsteal rose by %.1f MiB",
 		       mib(asked), mib(stolen));
 	if (!near_enough(before - after, stolen))
-		reason(w, "memory.current fell by %.1f MiB, pgsteal rose by %.1f MiB",
+		validity_reason(w, "memory.current fell by %.1f MiB, pgsteal rose by %.1f MiB",
 		       mib(before - after), mib(stolen));
 }
 
 /* A counter that has to be 0, and what it is if it is not. */
-struct quiet {
-	const char *counter, *what, *found;
-};
-
-static void check_zeros(const struct where *w, const struct quiet *rules,
+void validity_zeros(const struct where *w, const struct quiet *rules,
 			size_t n_rules)
 {
 	double n;
 
 	for (size_t i = 0; i < n_rules; i++)
-		if (need(w, rules[i].what, rules[i].counter, &n) && n != 0)
-			reason(w, "%.0f %s", n, rules[i].found);
+		if (validity_need(w, rules[i].what, rules[i].counter, &n) &&
+		    n != 0)
+			validity_reason(w, "%.0f %s", n, rules[i].found);
 }
 
 static void check_quiet(const struct where *w)
@@ -195,122 +181,10 @@ static void check_quiet(const struct where *w)
 		  "times that memory.max was hit (memory.events max)" },
 	};
 
-	check_zeros(w, rules, ARRAY_SIZE(rules));
-}
-
-/* ---- clearing -------------------------------------------------------------- */
-
-/* Who faults must find memory, or more than faulting is measured. */
-static void check_clear_quiet(const struct where *w)
-{
-	static const struct quiet rules[] = {
-		{ "vmstat.pgscan_kswapd", "kswapd did not scan",
-		  "pages scanned by kswapd" },
-		{ "vmstat.pgscan_direct", "nobody reclaimed",
-		  "pages scanned by who needed memory" },
-		{ "vmstat.compact_stall", "nobody compacted",
-		  "times that a fault waited for compaction" },
-		{ "vmstat.compact_migrate_scanned", "nobody compacted",
-		  "pages scanned by compaction" },
-		{ "vmstat.oom_kill", "nothing was killed",
-		  "processes killed for memory" },
-	};
-
-	check_zeros(w, rules, ARRAY_SIZE(rules));
-}
-
-/* All of it in folios of the order asked for: there is no reason for less. */
-static void check_clear_orders(const struct where *w, double pages)
-{
-	double all = 0, wanted, order;
-
-	if (!need(w, "folios had the size asked for", "clear.order", &order))
-		return;
-	for (int i = 0; i < MAX_ORDER_SEEN; i++)
-		all += w->s->order_pages[i];
-	wanted = order >= 0 && order < MAX_ORDER_SEEN ?
-		w->s->order_pages[(int)order] : 0;
-	if (pages <= 0 || wanted != pages || all != pages)
-		reason(w, "%.0f of %.0f pages are in folios of order %.0f, and %.0f are there at all",
-		       wanted, pages, order, all);
-}
-
-static void check_clear_faults(const struct where *w, double pages)
-{
-	static const struct quiet rules[] = {
-		{ "mthp.anon_fault_fallback", "", "folios were refused, and smaller ones taken" },
-		{ "vmstat.thp_fault_fallback", "", "huge pages were refused, and small ones taken" },
-	};
-	double n, order, folios;
-	int64_t v;
-
-	if (need(w, "each folio had one fault", "clear.faults", &n) &&
-	    need(w, "each folio had one fault", "clear.order", &order) &&
-	    order >= 0 && order < MAX_ORDER_SEEN) {
-		folios = pages / (1 << (int)order);
-		if (n != folios)
-			reason(w, "%.0f faults for %.0f folios", n, folios);
-	}
-	/* Where the kernel has such pages at all. */
-	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-		if (counters_get(&w->s->counters, rules[i].counter, &v) && v)
-			reason(w, "%" PRId64 " %s", v, rules[i].found);
-}
-
-/* Zeros are a proof where there was something else before. */
-static void check_clear_zero(const struct where *w, double pages)
-{
-	double wrong, soiled;
-
-	if (need(w, "all was cleared", "clear.nonzero_words", &wrong) && wrong)
-		reason(w, "%.0f words of 8 bytes were not cleared", wrong);
-	if (need(w, "frames held anything before", "clear.soiled_pages",
-		 &soiled) && soiled < pages * SOILED_SHARE_MIN)
-		reason(w, "only %.0f of %.0f frames held anything before: zeros prove nothing",
-		       soiled, pages);
-}
-
-static void check_cleared(const struct where *w)
-{
-	double pages;
-
-	check_clear_quiet(w);
-	/* Workloads look at these as well, and may have said it already. */
-	if (w->s->invalid.n ||
-	    !need(w, "all was faulted in", "clear.pages", &pages))
-		return;
-	check_clear_orders(w, pages);
-	check_clear_faults(w, pages);
-	check_clear_zero(w, pages);
+	validity_zeros(w, rules, ARRAY_SIZE(rules));
 }
 
 /* ---- of every workload ----------------------------------------------------- */
-
-static bool is_latency(const struct result *r)
-{
-	return r->workload && !strcmp(r->workload, "clear-latency");
-}
-
-/* The workload looks at the same, but then a guest is not to be trusted. */
-static void check_latency(const struct where *w)
-{
-	const char *what = "it was watched from begin to end";
-	double seen, due, delay, load;
-
-	if (!need(w, what, "latency.wakeups", &seen) ||
-	    !need(w, what, "latency.expected", &due) ||
-	    !need(w, what, "latency.max_ns", &delay) ||
-	    !need(w, what, "latency.load_ns", &load))
-		return;
-	if (w->s->invalid.n)
-		return;		/* it may have said so */
-	if (seen != due || due <= 0)
-		reason(w, "%.0f wake-ups of %.0f that were due were seen",
-		       seen, due);
-	if (delay < 0 || load <= 0)
-		reason(w, "a delay of %.0f ns in %.0f ns of clearing", delay,
-		       load);
-}
 
 static void check_probes(const struct where *w)
 {
@@ -327,12 +201,12 @@ static void check_probes(const struct where *w)
 		others = ((double)wall - sys) / w->r->ns_per_instruction;
 	/* There another thread is meant to run, and the scheduler's clock takes
 	 * what it waited for the processor as its own time. */
-	if (is_latency(w->r))
+	if (validity_is_latency(w->r))
 		others = INFINITY;
 	slack = PROBES_SLACK + fabs((double)pmu) * PROBES_SLACK_PCT / 100;
 	if ((double)plugin - pmu > slack + others ||
 	    (double)pmu - plugin > slack)
-		reason(w, "the PMU counted %" PRId64 " kernel instructions, the plugin %" PRId64,
+		validity_reason(w, "the PMU counted %" PRId64 " kernel instructions, the plugin %" PRId64,
 		       pmu, plugin);
 }
 
@@ -340,10 +214,10 @@ static void check_sample(const struct where *w)
 {
 	check_own_reasons(w);
 	check_probes(w);
-	if (is_latency(w->r))
-		check_latency(w);
+	if (validity_is_latency(w->r))
+		validity_latency(w);
 	else if (subject_of(w->r->workload) == SUBJECT_CLEAR)
-		check_cleared(w);
+		validity_cleared(w);
 	if (subject_of(w->r->workload) != SUBJECT_RECLAIM)
 		return;
 	/* Workloads look at these as well, and may have said it already. */
@@ -361,20 +235,20 @@ static void check_trial(struct result *r, const struct trial *t)
 
 	snprintf(w.name, sizeof(w.name), "%c seed %" PRId64, t->side, t->seed);
 	if (t->failed)
-		reason(&w, "%s", t->failed);
+		validity_reason(&w, "%s", t->failed);
 	else if (!t->done)
-		reason(&w, "it did not run");
+		validity_reason(&w, "it did not run");
 	else if (!t->n_samples)
-		reason(&w, "it brought no sample");
+		validity_reason(&w, "it brought no sample");
 	if (t->warnings.n)
-		reason(&w, "%zu kernel warning%s: %s", t->warnings.n,
+		validity_reason(&w, "%zu kernel warning%s: %s", t->warnings.n,
 		       t->warnings.n > 1 ? "s, the first" : "",
 		       t->warnings.v[0]);
 	if (!trial_usable(t))
 		return;
 	if (t->profile.windows &&
 	    t->profile.windows != (int64_t)t->n_samples)
-		reason(&w, "profile of %" PRId64 " windows, but %zu samples",
+		validity_reason(&w, "profile of %" PRId64 " windows, but %zu samples",
 		       t->profile.windows, t->n_samples);
 	for (size_t i = 0; i < t->n_samples; i++) {
 		w.s = &t->samples[i];
