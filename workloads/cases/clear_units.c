@@ -9,7 +9,7 @@
 #include "lib/clear_util.h"
 
 CASE_PROGRAM("clearing in pieces, without preemption: all of it", 240,
-	     "memory=4G cpus=1 boot=hugepagesz=1G,hugepages=2,preempt=none");
+	     "memory=5G cpus=1 boot=hugepagesz=1G,hugepages=2,preempt=none");
 CASES(clear_units);
 
 #define GIB	((size_t)1 << 30)
