@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * knobs - settings in /proc/sys and /sys that a workload changes and puts
- * back.  Private to workloads/.
+ * back.  Of workloads/, and of the machine that sees them die.
  */
 #ifndef FOLAB_WORKLOADS_KNOBS_H
 #define FOLAB_WORKLOADS_KNOBS_H
@@ -26,5 +26,15 @@ int knobs_set(struct knobs *k, const char *path, const char *value,
 	      struct err *err);
 /* Write everything back, the last one first. */
 void knobs_restore(struct knobs *k);
+
+/*
+ * From here on, also note in the file @path what settings held before: it
+ * outlives a process that is killed, and goes with knobs_restore().  NULL: no
+ * more.  A guest needs none, it goes as a whole.
+ */
+void knobs_journal(const char *path);
+/* Put back what the journal @path has, remove it, return how many: 0 if there
+ * is none. */
+size_t knobs_replay(const char *path);
 
 #endif

@@ -81,6 +81,7 @@ struct tune {
 	double limit;		/* seconds, NAN: none */
 	bool within;		/* some unit keeps the limit */
 	bool knee, noisy;
+	bool shared;		/* others ran on the processor, too: no answer */
 };
 void tune_choose(const struct chunk_table *table, double limit,
 		 struct tune *tune);

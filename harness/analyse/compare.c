@@ -230,6 +230,11 @@ void compare(struct result *r)
 	if (r->wanted.n) {
 		for (size_t i = 0; i < r->wanted.n; i++)
 			compare_metric(r, r->wanted.v[i]);
+		/* The first one is the answer, also to "is it the same?" */
+		if (!r->n_rows || strcmp(r->rows[0].metric, r->wanted.v[0]))
+			strlist_addf(&r->reasons,
+				     "%s decides, and is not known",
+				     r->wanted.v[0]);
 		return;
 	}
 	subject = subject_word(r->workload ? r->workload : "");

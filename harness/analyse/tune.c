@@ -7,6 +7,33 @@
 
 #include "private.h"
 
+#define SHARED_CHUNK	(1 << 20)
+#define SHARED_RATIO	2.0
+
+/*
+ * The rate is of wall time over the whole region, the time of one chunk is that
+ * of the median one.  Where nobody else runs they agree; a processor that is
+ * taken away between two chunks makes the rate that of somebody else's load.
+ * Of small chunks the call and the clock weigh too much to tell.
+ */
+static bool shared(const struct chunk_method *m)
+{
+	size_t far = 0, all = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct chunk_cell *c = &m->cell[i];
+		double alone = (double)c->chunk / c->one / 1e9;
+
+		if (c->chunk < SHARED_CHUNK || !isfinite(alone) ||
+		    !isfinite(c->rate))
+			continue;
+		all++;
+		far += alone > SHARED_RATIO * c->rate ||
+		       c->rate > SHARED_RATIO * alone;
+	}
+	return far * 2 > all;
+}
+
 /*
  * Smallest unit whose rate is TUNE_SHARE of the best one; of those that are
  * over sooner than @limit (seconds) where there is one.
@@ -42,6 +69,7 @@ void tune_choose(const struct chunk_table *table, double limit,
 	tune->share = m->cell[tune->unit].rate / tune->best;
 	tune->knee = m->knee < m->n;
 	tune->noisy = chunk_noisy(m);
+	tune->shared = shared(m);
 }
 
 double tune_worst(const struct result *r, uint64_t unit)

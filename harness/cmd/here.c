@@ -286,7 +286,10 @@ static int answer(const struct here *h, const struct result *r)
 	bool found = !h->tune;
 
 	if (h->tune && chunk_table(&r->trials[0], &table)) {
-		found = chunk_kernels(&table) != NULL;
+		struct tune tune;
+
+		tune_choose(&table, r->delay_ms / 1e3, &tune);
+		found = tune.method && !tune.shared;
 		chunk_table_free(&table);
 	}
 	return r->valid && found ? EXIT_OK : EXIT_NO;

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "../../workloads/knobs.h"
 #include "../measure/measure.h"
 #include "internal.h"
 
@@ -233,15 +234,55 @@ static int one_pass(struct running *run, const struct workload *w,
 	return rc;
 }
 
+/*
+ * Only root can change settings.  Two runs would each take what the other has
+ * set for what was there before, and disturb each other in any case.  A pass
+ * that outlives us, to put settings back, has the lock too.
+ */
+#define HOST_LOCK	"/run/folab-host.lock"
+#define HOST_JOURNAL	"/run/folab-host.settings"
+
+static void waiting(void *arg)
+{
+	progress_note("waiting for another folab that measures on this host");
+}
+
+static int begin_settings(struct lock *lock, struct err *err)
+{
+	size_t n;
+
+	if (geteuid())
+		return 0;
+	if (lock_wait(lock, HOST_LOCK, waiting, NULL, err))
+		return -1;
+	n = knobs_replay(HOST_JOURNAL);
+	if (n)
+		progress_note("put back %zu settings that a killed run had changed",
+			      n);
+	knobs_journal(HOST_JOURNAL);
+	return 0;
+}
+
+/* What a pass that died could not do itself. */
+static void end_settings(struct lock *lock)
+{
+	if (geteuid())
+		return;
+	knobs_replay(HOST_JOURNAL);
+	knobs_journal(NULL);
+	lock_release(lock);
+}
+
 static int local_run(const struct machine_setup *setup,
 		     const struct image images[2], struct trial *trials,
 		     size_t n, struct err *err)
 {
 	const struct workload *w = workload_find(setup->job->workload);
 	struct running run = { .setup = setup, .passes = setup->job->passes };
+	struct lock lock = { .fd = -1 };
 	int rc = check_place(setup, err);
 
-	if (rc)
+	if (rc || begin_settings(&lock, err))
 		return -1;
 	if (!setup->silent)
 		progress_begin("run %s, %" PRId64 " passes", w->name,
@@ -253,6 +294,7 @@ static int local_run(const struct machine_setup *setup,
 		for (int64_t pass = 0; pass < run.passes && !rc; pass++)
 			rc = one_pass(&run, w, pass, t, err);
 	}
+	end_settings(&lock);
 	if (!setup->silent)
 		progress_end(rc ? NULL : "done");
 	return rc;

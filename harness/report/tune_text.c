@@ -61,7 +61,7 @@ static void add_table(struct lines *l, const struct result *r,
 		format_rate(rate, sizeof(rate), c->rate);
 		format_time(delay, sizeof(delay), c->one);
 		format_time(longest, sizeof(longest), worst_of(r, t, i));
-		if (i == t->unit)
+		if (i == t->unit && r->valid && !t->shared)
 			why = " <- recommended";
 		else if (i == m->knee)
 			why = " knee";
@@ -123,6 +123,9 @@ static void add_warnings(struct lines *l, const struct result *r,
 	else if (!t->knee)
 		lines_wrap(l, RANK_KEEP, RANK_KEEP, 3, "note: ",
 			   "no knee: this machine clears large units about as fast as small ones, so that the unit matters little");
+	if (t->shared)
+		lines_wrap(l, RANK_KEEP, RANK_KEEP, 3, "note: ",
+			   "rates and the time of single units disagree by a factor of 2 and more: the processor was taken away in between; repeat it when nothing else runs, or bound to one that is free (--cpu)");
 	if (t->noisy) {
 		if (isfinite(noise))
 			text = xasprintf("noisy: the medians are good to %.0f %% only (standard error), and units that are neighbours may differ by less; repeat it when nothing else runs, or with more --reps",
@@ -158,11 +161,12 @@ void tune_text(struct lines *l, const struct result *r)
 		plot_text(l, &table, &tune);
 		lines_add(l, RANK_BLANK, "%s", "");
 	}
-	if (tune.method && r->valid)
+	if (tune.method && r->valid && !tune.shared)
 		add_reason(l, r, &tune);
 	else
-		lines_add(l, RANK_KEEP, "no unit is recommended: %s", tune.method ?
-			  "the run is not valid" : "the kernel's method was not measured");
+		lines_add(l, RANK_KEEP, "no unit is recommended: %s", !tune.method ?
+			  "the kernel's method was not measured" : !r->valid ?
+			  "the run is not valid" : "others used this processor");
 	if (tune.method)
 		add_warnings(l, r, &tune);
 	section_perf(l, r);

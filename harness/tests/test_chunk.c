@@ -153,6 +153,31 @@ static void nothing_is_guessed(void **state)
 	trial_free(&t);
 }
 
+/* Units that took a tenth of what the rate says: somebody else had the rest. */
+static void test_tune_shared(void **state)
+{
+	static const double flat[] = { 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9 };
+	struct chunk_table table;
+	struct tune tune;
+	struct trial t;
+
+	make_trial(&t);
+	add_method(&t, "dc-zva", true, flat, ARRAY_SIZE(flat), 0.01);
+	assert_true(chunk_table(&t, &table));
+	tune_choose(&table, NAN, &tune);
+	assert_false(tune.shared);
+	chunk_table_free(&table);
+	for (size_t p = 0; p < PASSES; p++)
+		for (uint64_t chunk = 1 << 20; chunk <= 8 << 20; chunk *= 2)
+			set(&t.samples[p], "dc-zva", chunk, "one_ns",
+			    chunk / 90.0);
+	assert_true(chunk_table(&t, &table));
+	tune_choose(&table, NAN, &tune);
+	assert_true(tune.shared);
+	chunk_table_free(&table);
+	trial_free(&t);
+}
+
 static void tune_of(const double *gbps, double limit, struct trial *t,
 		    struct chunk_table *table, struct tune *tune)
 {
@@ -484,6 +509,7 @@ static void errors_of_medians(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tune_shared),
 		cmocka_unit_test(rates_and_knees),
 		cmocka_unit_test(nothing_is_guessed),
 		cmocka_unit_test(the_unit_that_is_recommended),

@@ -479,6 +479,46 @@ static void settings_are_put_back(void **state)
 	test_dir_remove(dir);
 }
 
+/* A process that is killed leaves the journal, and who comes next puts back. */
+static void settings_outlive_a_kill(void **state)
+{
+	char *dir = test_dir();
+	char *a = test_file(dir, "a", "128\n");
+	char *choice = test_file(dir, "c", "always [madvise] never\n");
+	char *journal = xasprintf("%s/journal", dir);
+	struct knobs k = { 0 }, lost = { 0 };
+	struct err err = { 0 };
+
+	assert_int_equal(knobs_replay(journal), 0);
+	knobs_journal(journal);
+	assert_int_equal(knobs_set(&lost, a, "640", &err), 0);
+	assert_int_equal(knobs_set(&lost, a, "333", &err), 0);
+	assert_int_equal(knobs_set(&lost, choice, "never", &err), 0);
+	assert_int_equal(knobs_replay(journal), 3);
+	/* The first value of what was set twice; no truncation (see above). */
+	assert_holds(a, "128\n");
+	assert_holds(choice, "madvise[madvise] never\n");
+	assert_false(file_exists(journal));
+	/* Who ends as he should leaves none. */
+	assert_int_equal(knobs_set(&k, a, "640", &err), 0);
+	assert_true(file_exists(journal));
+	knobs_restore(&k);
+	assert_false(file_exists(journal));
+	/* No journal, no change. */
+	knobs_journal("/nonexistent/journal");
+	assert_int_equal(knobs_set(&k, a, "640", &err), -1);
+	assert_holds(a, "128\n");
+	knobs_journal(NULL);
+	while (lost.n) {
+		free(lost.v[--lost.n].path);
+		free(lost.v[lost.n].before);
+	}
+	free(journal);
+	free(choice);
+	free(a);
+	test_dir_remove(dir);
+}
+
 /* A seed moves the mapping, by whole folios and contpte blocks, below a PMD. */
 static void seeds_move_the_mapping(void **state)
 {
@@ -517,6 +557,7 @@ int main(void)
 		cmocka_unit_test(a_mapper_counts_what_it_maps),
 		cmocka_unit_test(a_mapper_says_why_it_can_not),
 		cmocka_unit_test(settings_are_put_back),
+		cmocka_unit_test(settings_outlive_a_kill),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@ CASES(clear_order);
 
 #define PMD		((size_t)2 << 20)
 #define CALLS		4096
+#define NEAR_BYTES	((size_t)32 << 10)	/* the smallest L1 in use */
 
 /* The functions that clear, of kernels with clear_pages() and without. */
 static const char *const probes[] = {
@@ -100,6 +101,10 @@ static int try_hint(const struct clear *k, size_t hint, struct call *calls)
 	if (!base)
 		return -1;
 	page = base + hint * page_bytes();
+	if (calls[last].end - calls[last].at > NEAR_BYTES)
+		return case_fail("the last call clears %llu KiB: more than a first-level cache keeps",
+				 (unsigned long long)(calls[last].end -
+						      calls[last].at) >> 10);
 	if (calls[last].at <= page && page < calls[last].end)
 		return 0;
 	return case_fail("page %zu was asked for; cleared last were %llu to %llu",
