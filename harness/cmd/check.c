@@ -79,6 +79,17 @@ static int kernel_option(struct checking *cmd, const char *spec, struct err *err
 	return 0;
 }
 
+/* Behind "--" the kernel would take our own options for those of init. */
+static int add_boot(struct check *ck, const char *option, struct err *err)
+{
+	if (!strcmp(option, "--") || str_starts(option, "-- "))
+		return err_set(err, EXIT_USAGE,
+			       "--boot \"%s\": -- would end the kernel's options, and folab's with them",
+			       option);
+	strlist_add(&ck->boot, option);
+	return 0;
+}
+
 /* Returns 0 to go on, 1 when all is said (*code), -1 with err. */
 static int parse_options(struct checking *cmd, int argc, char **argv, int *code,
 			 struct err *err)
@@ -112,7 +123,7 @@ static int parse_options(struct checking *cmd, int argc, char **argv, int *code,
 			rc = number_option("seed", optarg, INT32_MAX,
 					   &ck->seed, err);
 			break;
-		case OPT_BOOT: strlist_add(&ck->boot, optarg); break;
+		case OPT_BOOT: rc = add_boot(ck, optarg, err); break;
 		case 'f': rc = format_option(cmd, optarg, err); break;
 		case 'o': cmd->out = optarg; break;
 		case 'j':
@@ -195,6 +206,7 @@ static void print_ktap(const struct checking *cmd, FILE *to)
 	for (size_t k = 0; k < cmd->specs.n; k++) {
 		const struct check *ck = &cmd->checks[k];
 
+		check_head(ck, to);
 		for (size_t i = 0; i < ck->n_runs; i++)
 			ktap_replay(to, &ck->runs[i], ck->before + i + 1);
 	}

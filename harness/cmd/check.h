@@ -44,6 +44,8 @@ struct check {
 /* check_plan.c: which programs, in which guests.  Fills programs and items. */
 int check_plan(struct check *ck, int argc, char **argv, struct err *err);
 
+/* What is tested, as comment lines of KTAP: kernel, machine, seed, options. */
+void check_head(const struct check *ck, FILE *to);
 /*
  * check_guest.c: run the items, those that fit together in one guest, and say
  * to ->to what comes in (the version line and the plan are the caller's).

@@ -261,18 +261,24 @@ static int run_group(struct check *ck, const char *prefix, size_t end,
 	return 0;
 }
 
-static void show_head(struct check *ck)
+void check_head(const struct check *ck, FILE *to)
 {
-	char *text;
+	char *text = xasprintf("folab " FOLAB_VERSION ": %s%s (%s), %s, seed %" PRId64,
+			       ck->spec, ck->build.debug ? " --debug" : "",
+			       ck->image.release ? ck->image.release :
+			       "release not known", ck->arch->name, ck->seed);
 
-	if (!ck->to)
-		return;
-	text = xasprintf("folab " FOLAB_VERSION ": %s%s (%s), %s, seed %" PRId64,
-			 ck->spec, ck->build.debug ? " --debug" : "",
-			 ck->image.release ? ck->image.release : "release not known",
-			 ck->arch->name, ck->seed);
-	ktap_note(ck->to, false, text);
+	ktap_note(to, false, text);
 	free(text);
+	for (size_t i = 0; i < ck->boot.n; i++) {
+		text = xasprintf("boot option: %s", ck->boot.v[i]);
+		/* One line, whatever a user's option has in it. */
+		for (char *c = text; *c; c++)
+			if ((unsigned char)*c < ' ')
+				*c = ' ';
+		ktap_note(to, false, text);
+		free(text);
+	}
 }
 
 int check_run(struct check *ck, const char *dir, const char *prefix,
@@ -282,7 +288,8 @@ int check_run(struct check *ck, const char *dir, const char *prefix,
 	int rc = 0;
 
 	ck->runs = xcalloc(ck->n_items, sizeof(*ck->runs));
-	show_head(ck);
+	if (ck->to)
+		check_head(ck, ck->to);
 	while (ck->n_runs < ck->n_items && !rc)
 		rc = run_group(ck, path, end_of_group(ck, ck->n_runs), err);
 	free(path);

@@ -34,6 +34,10 @@ tap "folab list cases" eval 'run "$folab" list cases; [ $rc = 0 ] && says "^smok
 
 run check smoke
 tap "a good guest" eval '[ $rc = 0 ] && says "^  ok 1 smoke.a" && says "^ok 1 smoke"'
+run check --boot folab.x=1 -o "$work/kept" smoke
+tap "what is kept says what was tested, and with what" eval \
+	'grep -q "^# folab .* image:.* seed 1$" "$work/kept/check.ktap" && grep -q "^# boot option: folab.x=1$" "$work/kept/check.ktap"'
+tap "an end of the options among them" fails 2 "-- would end" check --boot "-- y" smoke
 FOLAB_FAKE=cases_garbage run check smoke
 tap "garbage from the guest: exit 6, the case is named" eval \
 	'[ $rc = 6 ] && says "^not ok 1 smoke # ERROR the guest died: garbage"'

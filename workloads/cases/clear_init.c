@@ -116,8 +116,9 @@ static double fault_seconds(const struct clear *k, size_t units)
 
 /*
  * (design 19) Memory is not cleared time and again: a fault of 2 MiB takes, with
- * all its clearing, less than three clears (6.12 with init_on_alloc=1: two).  A huge page that waited in its
- * pool is cleared once.
+ * all its clearing, less than three clears (6.12 with init_on_alloc=1: two).  A
+ * huge page that waited in its pool is cleared once.  In a kernel that checks
+ * itself init_on_alloc goes page by page, which there takes as long as two clears.
  */
 CASE(clear_often, at_most_twice, 30)
 {
@@ -134,7 +135,7 @@ CASE(clear_often, at_most_twice, 30)
 	ASSERT_LT(0, took) TH_LOG("%s", case_why());
 	TH_LOG("a fault of 2 MiB: %.1f us; cleared once: %.1f us; ratio %.2f",
 	       took * 1e6, one * 1e6, took / one);
-	EXPECT_GT(3 * one, took);
+	EXPECT_GT((boot_param("slow", 1) > 1 ? 3.5 : 3) * one, took);
 }
 
 /* (design 19) Memory that has no address in the kernel, and has to be mapped. */

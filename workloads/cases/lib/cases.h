@@ -259,7 +259,8 @@ unsigned int cont_pages(void);
 /*
  * Make one of @bytes (a multiple of the folio), map it writable, fill it with
  * fill(seed), fault everything in, and prove that it consists of folios of
- * @order: from /proc/kpageflags, the last 2 % excused for AREA_XFS.  Registered
+ * @order: from /proc/kpageflags.  Of AREA_XFS 2 %, or four folios, may be of other
+ * orders: the first ones, as readahead begins with smaller windows.  Registered
  * with @c, so that it is checked at the end until area_unmap() or
  * area_forget().  Charged to the cgroup of the calling process.  AREA_XFS pages
  * are clean afterwards (written back), all PTEs young.
