@@ -158,6 +158,30 @@ static void check_aa(struct result *r, const struct metric *metric,
 			     metric->name);
 }
 
+/* A rate of an emulator is no rate. */
+static bool has_no_clock(const struct result *r, const struct metric *metric)
+{
+	return metric->real_time &&
+	       !strcmp(r->clock ? r->clock : "", "instructions");
+}
+
+/*
+ * The first metric that can be known is the answer, also to "is it the same?".
+ */
+static void check_decider(struct result *r)
+{
+	for (size_t i = 0; i < r->wanted.n; i++) {
+		const struct metric *m = metric_find(r->wanted.v[i]);
+
+		if (!m || has_no_clock(r, m))
+			continue;
+		if (!r->n_rows || strcmp(r->rows[0].metric, m->name))
+			strlist_addf(&r->reasons, "%s decides, and is not known",
+				     m->name);
+		return;
+	}
+}
+
 static void compare_metric(struct result *r, const char *name)
 {
 	const struct metric *metric = metric_find(name);
@@ -167,8 +191,7 @@ static void compare_metric(struct result *r, const char *name)
 		strlist_addf(&r->notes, "%s: no such metric", name);
 		return;
 	}
-	if (metric->real_time && !strcmp(r->clock ? r->clock : "",
-					 "instructions")) {
+	if (has_no_clock(r, metric)) {
 		strlist_addf(&r->notes,
 			     "%s: not on the instruction clock",
 			     metric->name);
@@ -230,11 +253,7 @@ void compare(struct result *r)
 	if (r->wanted.n) {
 		for (size_t i = 0; i < r->wanted.n; i++)
 			compare_metric(r, r->wanted.v[i]);
-		/* The first one is the answer, also to "is it the same?" */
-		if (!r->n_rows || strcmp(r->rows[0].metric, r->wanted.v[0]))
-			strlist_addf(&r->reasons,
-				     "%s decides, and is not known",
-				     r->wanted.v[0]);
+		check_decider(r);
 		return;
 	}
 	subject = subject_word(r->workload ? r->workload : "");

@@ -927,6 +927,30 @@ static void test_clear_real_time(void **state)
 	result_free(&r);
 }
 
+/* What was asked for first is not known: then there is no answer. */
+static void test_unknown_decider(void **state)
+{
+	struct result r;
+
+	fake_clear_result(&r, 4);
+	strlist_free(&r.wanted);
+	r.wanted = (struct strlist){ 0 };
+	strlist_add(&r.wanted, "latency.max_seconds");
+	strlist_add(&r.wanted, "clear.pages");
+	analyse(&r);
+	assert_false(r.valid);
+	assert_non_null(strstr(r.reasons.v[0], "decides, and is not known"));
+	result_free(&r);
+	/* What no emulator can tell is passed over. */
+	fake_clear_result(&r, 4);
+	strlist_free(&r.wanted);
+	r.wanted = (struct strlist){ 0 };
+	strlist_add(&r.wanted, "clear.gigabytes_per_second");
+	analyse(&r);
+	assert_true(r.valid);
+	result_free(&r);
+}
+
 /* All that a scenario without "metrics" shows is of its own workload. */
 static void test_clear_default_metrics(void **state)
 {
@@ -1077,6 +1101,7 @@ int main(void)
 		cmocka_unit_test(test_wild_counters),
 		cmocka_unit_test(test_clear_run),
 		cmocka_unit_test(test_clear_real_time),
+		cmocka_unit_test(test_unknown_decider),
 		cmocka_unit_test(test_clear_default_metrics),
 		cmocka_unit_test(test_clear_rules),
 		cmocka_unit_test(test_metrics),
