@@ -23,9 +23,13 @@ void cmd_begin(void)
 {
 	int fd;
 
-	/* A closed 0, 1 or 2 would be taken by the next file that is opened. */
+	/*
+	 * A closed 0, 1 or 2 would be taken by the next file that is opened.
+	 * Who reads from or writes to one all the same is told: each is opened
+	 * the wrong way round.
+	 */
 	do {
-		fd = open("/dev/null", O_RDWR);
+		fd = open("/dev/null", fcntl(0, F_GETFD) < 0 ? O_WRONLY : O_RDONLY);
 	} while (fd >= 0 && fd <= 2);
 	if (fd > 2)
 		close(fd);

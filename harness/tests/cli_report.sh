@@ -74,6 +74,9 @@ tap "it has no text" fails 2 'no format text' "$folab" report "$work/check" -f t
 rm "$work/check/check.xml"
 tap "a part that is missing is named" fails 3 'check.xml' "$folab" report "$work/check" -f junit
 tap "no such format" fails 2 'ktap and junit' "$folab" report $reference -f tap
+report_closed() { "$folab" report $reference >&- 2>"$work/err"; }
+tap "nowhere to write the answer" eval \
+	'report_closed; [ $? = 3 ] && grep -q "standard output" "$work/err"'
 tap "a full disk for the answer" eval \
 	'"$folab" report $reference -f ktap >/dev/full 2>"$work/err"; [ $? = 3 ] && grep -q "standard output" "$work/err"'
 
