@@ -99,6 +99,32 @@ static int local_describe(const struct machine_setup *setup, struct result *r,
 
 /* ---- run -------------------------------------------------------------------- */
 
+/* Bytes that MemAvailable has of "size"; an OOM kill would end it otherwise. */
+static int check_memory(const struct machine_setup *setup, struct err *err)
+{
+	const struct params *p = &setup->job->params;
+	struct err ignored = { 0 };
+	char size[32], have[32];
+	uint64_t want, now;
+	char *text, *at;
+
+	if (!params_find(p, "size") ||
+	    file_read("/proc/meminfo", 65536, &text, NULL, &ignored))
+		return 0;
+	want = (uint64_t)params_get(p, "size");
+	at = strstr(text, "MemAvailable:");
+	now = at ? strtoull(at + strlen("MemAvailable:"), NULL, 10) << 10 :
+		UINT64_MAX;
+	free(text);
+	now -= now % (1 << 20);	/* a number to be read */
+	if (want < now)
+		return 0;
+	return err_set(err, EXIT_ENVIRONMENT,
+		       "size = %s does not fit into %s of free memory; make it smaller with -p size=SIZE",
+		       format_size(want, size, sizeof(size)),
+		       format_size(now, have, sizeof(have)));
+}
+
 /* Refuse what this machine can't give, before anything is made. */
 static int check_place(const struct machine_setup *setup, struct err *err)
 {
@@ -123,7 +149,7 @@ static int check_place(const struct machine_setup *setup, struct err *err)
 		return err_set(err, EXIT_USAGE,
 			       "this process may not run on processor %d",
 			       setup->cpu);
-	return 0;
+	return check_memory(setup, err);
 }
 
 /* In the process that measures. */
