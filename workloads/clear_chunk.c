@@ -173,15 +173,9 @@ static int64_t kib_of(const char *path, const char *key)
 /* MiB of it that are on large pages; -1 with @err. */
 static int map_region(struct state *s, bool huge, struct err *err)
 {
-	int64_t before, after, free_now = kib_of("/proc/meminfo",
-						 "MemAvailable:");
-	char size[32], have[32];
+	int64_t before, after;
+	char size[32];
 
-	if (free_now >= 0 && (uint64_t)free_now < s->bytes + s->bytes / 16)
-		return err_set(err, EXIT_ENVIRONMENT,
-			       "a region of %s does not fit into %s of free memory; make it smaller with -p size=SIZE",
-			       format_size(s->bytes, size, sizeof(size)),
-			       format_size(free_now, have, sizeof(have)));
 	s->map_bytes = s->bytes + 3 * HUGE_PAGE;
 	s->map = mmap(NULL, s->map_bytes, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -8,20 +8,6 @@
 
 #include "knobs.h"
 
-/* One write(2) into the file: replacing it is not what sysfs is for. */
-static int poke(const char *path, const char *value)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int ret = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, value, strlen(value)) < 0)
-		ret = errno;
-	close(fd);
-	return ret;
-}
-
 /* Of a choice, "always [madvise] never", what can be written is the word. */
 static char *chosen(char *text)
 {
@@ -80,7 +66,7 @@ size_t knobs_replay(const char *path)
 		if (!value)
 			continue;
 		*value++ = '\0';
-		poke(lines.v[i - 1], value);
+		file_poke(lines.v[i - 1], 0, value);
 	}
 	strlist_free(&lines);
 	free(text);
@@ -109,7 +95,7 @@ int knobs_set(struct knobs *k, const char *path, const char *value,
 	knob->before = chosen(knob->before);
 	ret = journal ? note_down(path, knob->before) : 0;
 	if (!ret)
-		ret = poke(path, value);
+		ret = file_poke(path, 0, value);
 	if (ret) {
 		free(knob->before);
 		return err_sys(err, EXIT_ENVIRONMENT, ret,
@@ -125,7 +111,7 @@ void knobs_restore(struct knobs *k)
 	while (k->n) {
 		struct knob *knob = &k->v[--k->n];
 
-		poke(knob->path, knob->before);
+		file_poke(knob->path, 0, knob->before);
 		free(knob->path);
 		free(knob->before);
 	}

@@ -51,7 +51,6 @@ struct quiet {
 };
 void validity_zeros(const struct where *w, const struct quiet *rules, size_t n);
 void validity_cleared(const struct where *w);
-bool validity_is_latency(const struct result *r);
 void validity_latency(const struct where *w);
 
 /* ---- validity.c, decide.c, compare.c ------------------------------------ */

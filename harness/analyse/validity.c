@@ -201,7 +201,7 @@ static void check_probes(const struct where *w)
 		others = ((double)wall - sys) / w->r->ns_per_instruction;
 	/* There another thread is meant to run, and the scheduler's clock takes
 	 * what it waited for the processor as its own time. */
-	if (validity_is_latency(w->r))
+	if (subject_of(w->r->workload) == SUBJECT_LATENCY)
 		others = INFINITY;
 	slack = PROBES_SLACK + fabs((double)pmu) * PROBES_SLACK_PCT / 100;
 	if ((double)plugin - pmu > slack + others ||
@@ -214,7 +214,7 @@ static void check_sample(const struct where *w)
 {
 	check_own_reasons(w);
 	check_probes(w);
-	if (validity_is_latency(w->r))
+	if (subject_of(w->r->workload) == SUBJECT_LATENCY)
 		validity_latency(w);
 	else if (subject_of(w->r->workload) == SUBJECT_CLEAR)
 		validity_cleared(w);
@@ -363,6 +363,7 @@ static void check_pair(struct result *r, const struct trial *a,
 	case SUBJECT_CLEAR:
 		check_same_cleared(r, a, b);
 		break;
+	case SUBJECT_LATENCY:
 	case SUBJECT_OTHER:
 		break;
 	}

@@ -98,11 +98,6 @@ void validity_cleared(const struct where *w)
 
 /* ---- who waits -------------------------------------------------------------- */
 
-bool validity_is_latency(const struct result *r)
-{
-	return r->workload && !strcmp(r->workload, "clear-latency");
-}
-
 /* The workload looks at the same, but then a guest is not to be trusted. */
 void validity_latency(const struct where *w)
 {

@@ -102,6 +102,11 @@ int file_read(const char *path, size_t max, char **data, size_t *len,
 int file_write(const char *path, const void *data, size_t len,
 	       struct err *err);
 int file_copy(const char *from, const char *to, struct err *err); /* atomic too */
+/*
+ * One write(2) of @text into a file that is there, as the files of the kernel
+ * want it.  @how: more flags of open(2), such as O_APPEND, or 0.  0, or errno.
+ */
+int file_poke(const char *path, int how, const char *text);
 int file_mkdirs(const char *path, struct err *err);	/* mkdir -p */
 /* rm -rf; a missing path is fine.  Never follows a link, never crosses a mount. */
 int file_remove_tree(const char *path, struct err *err);

@@ -401,3 +401,15 @@ char *home_path(const char *rel)
 	}
 	return xasprintf(FOLAB_PREFIX "/share/folab/%s", rel);
 }
+
+int file_poke(const char *path, int how, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | how), ret = 0;
+
+	if (fd < 0)
+		return errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = errno;
+	close(fd);
+	return ret;
+}

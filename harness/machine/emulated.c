@@ -16,23 +16,6 @@
 #define FIRST_LINE	30.0
 #define LAST_WORDS	20.0
 
-/* "MemAvailable:   123 kB" of /proc/meminfo in bytes; 0: not known. */
-static uint64_t memory_available(void)
-{
-	static const char key[] = "MemAvailable:";
-	struct err ignored = { 0 };
-	uint64_t kib = 0;
-	char *text, *at;
-
-	if (file_read("/proc/meminfo", 65536, &text, NULL, &ignored))
-		return 0;
-	at = strstr(text, key);
-	if (at)
-		kib = strtoull(at + sizeof(key) - 1, NULL, 10);
-	free(text);
-	return kib << 10;
-}
-
 static int processors(void)
 {
 	cpu_set_t set;
@@ -49,7 +32,7 @@ static int processors(void)
 static int choose_parallel(const struct machine_setup *setup)
 {
 	uint64_t each = setup->memory + EMULATOR_BYTES;
-	uint64_t available = memory_available(), fit;
+	uint64_t available = host_memory_free(), fit;
 	int n = processors();
 	char need[32];
 

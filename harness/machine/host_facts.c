@@ -174,3 +174,20 @@ void host_read(struct host *h)
 	};
 	free(cpuinfo);
 }
+
+/* "MemAvailable:   123 kB" of /proc/meminfo in bytes; 0: not known. */
+uint64_t host_memory_free(void)
+{
+	static const char key[] = "MemAvailable:";
+	struct err ignored = { 0 };
+	uint64_t kib = 0;
+	char *text, *at;
+
+	if (file_read("/proc/meminfo", 65536, &text, NULL, &ignored))
+		return 0;
+	at = strstr(text, key);
+	if (at)
+		kib = strtoull(at + sizeof(key) - 1, NULL, 10);
+	free(text);
+	return kib << 10;
+}

@@ -141,6 +141,8 @@ char *host_value_of(const char *text, const char *key);
 /* What stands in brackets, as in "always [madvise] never"; caller frees. */
 char *host_chosen_of(const char *text, char open, char close);
 
+uint64_t host_memory_free(void);	/* MemAvailable, bytes; 0: not known */
+
 /* ---- guests (guests.c) ------------------------------------------------------ */
 
 struct guests_config {

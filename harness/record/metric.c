@@ -296,5 +296,7 @@ enum subject subject_of(const char *workload)
 		return SUBJECT_RECLAIM;
 	if (workload && str_starts(workload, "clear-fault"))
 		return SUBJECT_CLEAR;
+	if (workload && str_starts(workload, "clear-latency"))
+		return SUBJECT_LATENCY;
 	return SUBJECT_OTHER;
 }

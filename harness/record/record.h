@@ -103,7 +103,7 @@ int counters_from_json(struct counters *c, const json_t *o, const char *where,
  */
 
 /* What a workload is about, which decides what rules it is held to. */
-enum subject { SUBJECT_OTHER, SUBJECT_RECLAIM, SUBJECT_CLEAR };
+enum subject { SUBJECT_OTHER, SUBJECT_RECLAIM, SUBJECT_CLEAR, SUBJECT_LATENCY };
 enum subject subject_of(const char *workload);	/* NULL: other */
 
 /* ---- sample: what one pass of a workload measured ----------------------- */

@@ -74,6 +74,14 @@ tap "one that needs a file system and a cgroup" fails 3 'folab ab measures it' "
 tap "a parameter that is none" fails 2 'no parameter "x"' "$folab" run clear-chunk -p x=1
 tap "a chunk that is no power of two" fails 2 'power of two' "$folab" run clear-chunk -p from=12K
 tap "more memory than there is" fails 3 'make it smaller' "$folab" run -q clear-chunk -p size=64G -p to=4K --reps 1 -o "$work/big"
+if [ "$(id -u)" = 0 ]; then
+	( flock 9; sleep 1.5 ) 9>/run/folab-host.lock &
+	sleep .3
+	run "$folab" run -q clear-chunk "${small[@]}" -o "$work/waits"
+	wait
+	tap "one run a host at a time: the second one waits, and says so" eval \
+		'[ $rc = 0 ] && grep -q "waiting for another folab" "$work/err"'
+fi
 tap "of any workload" fails 3 'make it smaller' "$folab" run -q clear-fault -p size=1T -o "$work/big"
 other=$([ "$(uname -m)" = x86_64 ] && echo dc-zva || echo rep-stosb)
 tap "a method of another processor" fails 3 "can't clear by $other" "$folab" run -q clear-chunk "${small[@]}" -p method=$other -o "$work/big"

@@ -24,14 +24,9 @@ static char *cg_path(const char *cgroup, const char *file)
 int cg_write(const char *cgroup, const char *file, const char *text)
 {
 	char *path = cg_path(cgroup, file);
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
+	int ret = file_poke(path, 0, text);
 
 	free(path);
-	if (fd < 0)
-		return errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = errno;
-	close(fd);
 	return ret;
 }
 

@@ -21,18 +21,6 @@
 #define ZRAM		"zram0"
 #define MAX_ORDER	20
 
-static int poke(const char *path, const char *value)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, value, strlen(value)) < 0)
-		ret = errno;
-	close(fd);
-	return ret;
-}
-
 /* Its value as one would write it: of "a [b] c" the b.  0, or errno. */
 static int peek(const char *path, char *buf, size_t len)
 {
@@ -99,7 +87,7 @@ int case_knob(struct case_ctx *c, const char *path, const char *value)
 		return 0;
 	if (!recorded(path) && record(path, before))
 		return case_fail("can't write %s: %s", RECORD, strerror(errno));
-	ret = poke(path, value);
+	ret = file_poke(path, 0, value);
 	if (ret)
 		return case_fail("can't write %s to %s: %s", value, path,
 				 strerror(ret));
@@ -115,10 +103,10 @@ static void put_back_one(char *line)
 	*value++ = '\0';
 	if (!strcmp(line, "swap")) {
 		if (!swapoff(value))
-			poke("/sys/block/" ZRAM "/reset", "1");
+			file_poke("/sys/block/" ZRAM "/reset", 0, "1");
 		return;
 	}
-	poke(line, value);
+	file_poke(line, 0, value);
 }
 
 void knobs_put_back(void)
@@ -183,7 +171,7 @@ int case_swap(struct case_ctx *c, size_t bytes)
 	if (!file_exists("/sys/block/" ZRAM))
 		return case_lacks("this kernel has no zram");
 	snprintf(size, sizeof(size), "%zu", bytes);
-	ret = poke("/sys/block/" ZRAM "/disksize", size);
+	ret = file_poke("/sys/block/" ZRAM "/disksize", 0, size);
 	if (ret)
 		return case_fail("can't size " ZRAM ": %s", strerror(ret));
 	fd = open("/dev/" ZRAM, O_RDWR | O_CLOEXEC);

@@ -21,16 +21,9 @@
 static int put(const char *file, int how, const char *text)
 {
 	char path[128];
-	int fd, ret = 0;
 
 	snprintf(path, sizeof(path), TRACING "/%s", file);
-	fd = open(path, O_WRONLY | O_CLOEXEC | how);
-	if (fd < 0)
-		return errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = errno;
-	close(fd);
-	return ret;
+	return file_poke(path, how, text);
 }
 
 void probe_end(void)
