@@ -98,6 +98,7 @@ struct series {
 	size_t *lengths;
 	char hash[HASH_HEX];	/* over their contents */
 };
+/* @name: "NAME", or "NAME:N" for its first N patches. */
 int series_load(struct series *s, const char *version, const char *name,
 		struct err *err);
 void series_free(struct series *s);

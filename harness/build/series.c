@@ -110,10 +110,27 @@ static int read_order(struct series *s, struct err *err)
 	return err->code ? -1 : 0;
 }
 
+/* Of "NAME:N" keep the first N patches. */
+static int keep_first(struct series *s, struct err *err)
+{
+	const char *colon = strchr(s->name, ':');
+	size_t n = colon ? strtoul(colon + 1, NULL, 10) : s->patches.n;
+
+	if (n > s->patches.n)
+		return err_set(err, EXIT_USAGE,
+			       "series %.*s has %zu patch%s, \"%s\" asks for more",
+			       (int)(colon - s->name), s->name, s->patches.n,
+			       s->patches.n == 1 ? "" : "es", s->name);
+	while (s->patches.n > n)
+		free(s->patches.v[--s->patches.n]);
+	return 0;
+}
+
 int series_load(struct series *s, const char *version, const char *name,
 		struct err *err)
 {
-	char *rel = xasprintf("patches/linux-%s/%s", version, name);
+	char *bare = xstrndup(name, strcspn(name, ":"));
+	char *rel = xasprintf("patches/linux-%s/%s", version, bare);
 	struct stat st;
 	struct hash *h;
 	int rc = 0;
@@ -123,8 +140,9 @@ int series_load(struct series *s, const char *version, const char *name,
 	s->dir = home_path(rel);
 	free(rel);
 	if (stat(s->dir, &st) || !S_ISDIR(st.st_mode))
-		return no_such(version, name, err);
-	if (read_order(s, err))
+		rc = no_such(version, bare, err);
+	free(bare);
+	if (rc || read_order(s, err) || keep_first(s, err))
 		return -1;
 	s->texts = xcalloc(s->patches.n, sizeof(*s->texts));
 	s->lengths = xcalloc(s->patches.n, sizeof(*s->lengths));

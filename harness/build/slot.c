@@ -48,9 +48,14 @@ void slot_name(struct build *b)
 			     b->spec.ref);
 	else
 		n = snprintf(name, sizeof(name), "%s", b->spec.version);
-	for (size_t i = 0; i < b->spec.series.n && n < 120; i++)
-		n += snprintf(name + n, sizeof(name) - n, "+%.60s",
-			      b->series[i].name);
+	/* One for all parts of a series: each is a patch from the next. */
+	for (size_t i = 0; i < b->spec.series.n && n < 120; i++) {
+		const char *of = b->series[i].name;
+		int word = (int)strcspn(of, ":");
+
+		n += snprintf(name + n, sizeof(name) - n, "+%.*s%s",
+			      word < 60 ? word : 60, of, of[word] ? "_part" : "");
+	}
 	/* One for all mutants: from one to the next is a file or two. */
 	if (b->spec.mutant)
 		snprintf(name + n, sizeof(name) - n, "+mutant");

@@ -8,7 +8,7 @@
 
 #include "private.h"
 
-#define FORMS	"a kernel is 6.12, 6.12+SERIES, git:PATH@REF or image:PATH"
+#define FORMS	"a kernel is 6.12, 6.12+SERIES, 6.12+SERIES:N (its first N patches), git:PATH@REF or image:PATH"
 
 void spec_free(struct spec *s)
 {
@@ -49,28 +49,46 @@ static int parse_mutant(struct spec *s, const char *name, struct err *err)
 	return 0;
 }
 
+/* "NAME", or "NAME:N": its first N patches. */
+static bool good_series(const char *name, size_t len)
+{
+	const char *colon = memchr(name, ':', len);
+	size_t digits;
+
+	if (!colon)
+		return good_name(name, len);
+	digits = len - (size_t)(colon + 1 - name);
+	return good_name(name, (size_t)(colon - name)) && digits &&
+	       digits <= 3 && colon[1] != '0' &&
+	       strspn(colon + 1, "0123456789") >= digits;
+}
+
 /* "a+b" behind the first plus. */
 static int parse_series(struct spec *s, const char *list, struct err *err)
 {
 	for (;;) {
-		size_t len = strcspn(list, "+");
+		size_t len = strcspn(list, "+"), word;
 		char *name;
 
 		if (str_starts(list, "mutant:"))
 			return parse_mutant(s, list + strlen("mutant:"), err);
 		name = xstrndup(list, len);
-		if (!good_name(name, len)) {
+		if (!good_series(name, len)) {
 			err_set(err, EXIT_USAGE,
+				strchr(name, ':') ?
+				"kernel \"%s\": \"%s\" names no part of a series; SERIES:3 is its first three patches" :
 				"kernel \"%s\": \"%s\" is no name of a series; see folab list series",
 				s->text, name);
 			free(name);
 			return -1;
 		}
+		word = strcspn(name, ":");
 		for (size_t i = 0; i < s->series.n; i++)
-			if (!strcmp(s->series.v[i], name))
+			if (strcspn(s->series.v[i], ":") == word &&
+			    !strncmp(s->series.v[i], name, word))
 				err_set(err, EXIT_USAGE,
-					"kernel \"%s\" names series %s twice",
-					s->text, name);
+					"kernel \"%s\" names series %.*s twice",
+					s->text, (int)word, name);
 		strlist_add(&s->series, name);
 		free(name);
 		if (err->code)

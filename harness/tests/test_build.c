@@ -336,6 +336,13 @@ static void test_bad_specs(void **state)
 		{ "9.1+", EXIT_USAGE, "no name of a series" },
 		{ "9.1+../x", EXIT_USAGE, "no name of a series" },
 		{ "9.1+good+good", EXIT_USAGE, "twice" },
+		{ "9.1+good:1+good", EXIT_USAGE, "twice" },
+		{ "9.1+good:", EXIT_USAGE, "no part of a series" },
+		{ "9.1+good:0", EXIT_USAGE, "no part of a series" },
+		{ "9.1+good:1x", EXIT_USAGE, "no part of a series" },
+		{ "9.1+:1", EXIT_USAGE, "no part of a series" },
+		{ "9.1+good:2", EXIT_USAGE, "has 1 patch, \"good:2\" asks for more" },
+		{ "9.1+nope:1", EXIT_USAGE, "no series \"nope\"" },
 		{ "9.1+mutant:of_b", EXIT_USAGE, "behind the series" },
 		{ "9.1+good+mutant:", EXIT_USAGE, "no name of a mutant" },
 		{ "9.1+good+mutant:../x", EXIT_USAGE, "no name of a mutant" },
@@ -502,6 +509,33 @@ static void test_incremental(void **state)
 	sh("cd %s/cache/folab/slots/9.1.%s/tree/src && cmp mm/b.c %s/linux-source-9.1/mm/b.c",
 	   top, arch->name, top);
 	sh("rm -r %s/home/patches/linux-9.1/edit", top);
+	image_free(&one);
+	image_free(&two);
+}
+
+/* The first patches of a series: one more costs what that patch touches. */
+static void test_part_of_series(void **state)
+{
+	struct image one, two;
+
+	must_build("9.1", NULL);
+	put("home/patches/linux-9.1/pair/series", "1.patch\n2.patch\n");
+	put("home/patches/linux-9.1/pair/1.patch", good_patch);
+	put("home/patches/linux-9.1/pair/2.patch",
+	    "diff --git a/mm/b.c b/mm/b.c\n--- a/mm/b.c\n+++ b/mm/b.c\n@@ -1 +1,2 @@\n int b;\n+int b_too;\n");
+	must_build("9.1+pair:1", &one);
+	assert_compiled("9.1+pair_part", "a");
+	assert_string_equal(one.series[0].name, "pair:1");
+	assert_int_equal(one.series[0].patches, 1);
+	sh("nm %s | grep -q a_too && ! nm %s | grep -q b_too", one.kernel,
+	   one.kernel);
+	must_build("9.1+pair:2", &two);
+	assert_compiled("9.1+pair_part", "b");
+	assert_int_equal(two.series[0].patches, 2);
+	sh("nm %s | grep -q a_too && nm %s | grep -q b_too", two.kernel,
+	   two.kernel);
+	assert_string_not_equal(one.image_hash, two.image_hash);
+	sh("rm -r %s/home/patches/linux-9.1/pair", top);
 	image_free(&one);
 	image_free(&two);
 }
@@ -1094,6 +1128,7 @@ int main(void)
 		cmocka_unit_test_setup(test_damaged, cold),
 		cmocka_unit_test_setup(test_unchanged, cold),
 		cmocka_unit_test_setup(test_incremental, cold),
+		cmocka_unit_test_setup(test_part_of_series, cold),
 		cmocka_unit_test_setup(test_mutants, cold),
 		cmocka_unit_test_setup(test_list_mutants, cold),
 		cmocka_unit_test_setup(test_reproducible, cold),
