@@ -82,7 +82,7 @@ static int look_up(struct build *b, struct err *err)
 	if (make_dirs(b->cache, err) ||
 	    source_find(&b->source, &b->spec, b->cache, err) ||
 	    load_series(b, err) ||
-	    config_load(&b->config, b->arch, b->opt->debug, err) ||
+	    config_load(&b->config, b->arch, b->opt->fragment, err) ||
 	    make_probe(b, err))
 		return -1;
 	make_key(b);
@@ -190,8 +190,9 @@ static int build_in_slot(struct build *b, struct err *err)
 {
 	int rc;
 
-	progress_begin("build %s %s%s", b->spec.text, b->arch->name,
-		       b->opt->debug ? " debug" : "");
+	progress_begin("build %s %s%s%s", b->spec.text, b->arch->name,
+		       b->opt->fragment ? " " : "",
+		       b->opt->fragment ? b->opt->fragment : "");
 	rc = slot_prepare(b, err);
 	if (!rc)
 		rc = make_config(b, err);

@@ -10,7 +10,11 @@
 
 struct build_options {
 	int jobs;		/* 0: as many as there are processors */
-	bool debug;		/* with the debug fragment */
+	/*
+	 * One more config fragment, patches/config/NAME.config ("debug",
+	 * "host"); NULL: none.
+	 */
+	const char *fragment;
 	bool verbose;		/* the compiler's output to standard error too */
 };
 
@@ -22,6 +26,11 @@ struct build_options {
 int build_kernel(const char *spec, const struct arch *arch,
 		 const struct build_options *opt, struct image *image,
 		 struct err *err);
+/*
+ * Is there a patches/config/@name.config that can be added?  EXIT_USAGE with
+ * those that there are.
+ */
+int build_check_fragment(const char *name, struct err *err);
 /* Is @spec well-formed, and does what it names exist?  Builds nothing. */
 int build_check_spec(const char *spec, const struct arch *arch, struct err *err);
 /*

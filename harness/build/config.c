@@ -4,6 +4,7 @@
  * does not know or whose dependencies are not met, so every option is looked
  * up in the .config that came out.
  */
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,38 @@ static bool parse_line(char *line, char **name, char **value, bool *optional,
 	return true;
 }
 
+int build_check_fragment(const char *name, struct err *err)
+{
+	char *dir = home_path("patches/config"), have[400] = "";
+	struct dirent **list;
+	int n = scandir(dir, &list, NULL, alphasort);
+	bool found = false;
+
+	for (int i = 0; i < n; i++) {
+		char *word = list[i]->d_name, *end = strstr(word, ".config");
+		size_t at = strlen(have);
+
+		if (end && !end[strlen(".config")]) {
+			*end = '\0';
+			/* Those that every kernel gets are no choice. */
+			if (strcmp(word, "base") && !arch_find(word)) {
+				found |= !strcmp(word, name);
+				snprintf(have + at, sizeof(have) - at, "%s%s",
+					 at ? ", " : "", word);
+			}
+		}
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+	if (!found)
+		err_set(err, EXIT_USAGE,
+			"no config fragment \"%s\" in %s; there is %s", name,
+			dir, *have ? have : "none");
+	free(dir);
+	return found ? 0 : -1;
+}
+
 static int load_fragment(struct config *c, const char *file, struct err *err)
 {
 	char *rel = xasprintf("patches/config/%s", file);
@@ -119,10 +152,11 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-int config_load(struct config *c, const struct arch *arch, bool debug,
+int config_load(struct config *c, const struct arch *arch, const char *fragment,
 		struct err *err)
 {
 	char *own = xasprintf("%s.config", arch->name);
+	char *more = fragment ? xasprintf("%s.config", fragment) : NULL;
 	struct hash *h;
 	int rc;
 
@@ -130,8 +164,9 @@ int config_load(struct config *c, const struct arch *arch, bool debug,
 	rc = load_fragment(c, "base.config", err);
 	if (!rc)
 		rc = load_fragment(c, own, err);
-	if (!rc && debug)
-		rc = load_fragment(c, "debug.config", err);
+	if (!rc && more)
+		rc = load_fragment(c, more, err);
+	free(more);
 	free(own);
 	if (c->n)
 		qsort(c->v, c->n, sizeof(*c->v), by_name);

@@ -133,7 +133,8 @@ struct config {
 	size_t n;
 	char hash[HASH_HEX];	/* of what it asks for; comments don't count */
 };
-int config_load(struct config *c, const struct arch *arch, bool debug,
+/* @fragment: a further one, NULL: none. */
+int config_load(struct config *c, const struct arch *arch, const char *fragment,
 		struct err *err);
 void config_free(struct config *c);
 /* What KCONFIG_ALLCONFIG wants to read. */
@@ -188,7 +189,7 @@ void slot_prune(const char *cache);
 struct finished {
 	char *slot;
 	char *source, *arch, *tree;
-	bool debug;
+	char *fragment;		/* "": none */
 	int64_t steps;		/* files with a rule of their own */
 	time_t when;
 };

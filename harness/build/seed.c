@@ -18,8 +18,10 @@
 /* Would a tree of @f spare a build of @b work? */
 static bool useful(const struct build *b, const struct finished *f)
 {
+	const char *fragment = b->opt->fragment ? b->opt->fragment : "";
+
 	return strcmp(f->slot, b->slot) && !strcmp(f->source, b->source.name) &&
-	       !strcmp(f->arch, b->arch->name) && f->debug == b->opt->debug;
+	       !strcmp(f->arch, b->arch->name) && !strcmp(f->fragment, fragment);
 }
 
 /* As lock_wait() for the slot @name: 0 locked and of use, 1 not, -1 error. */
@@ -58,7 +60,7 @@ static int lock_base(struct build *b, struct finished *f, struct lock *lock,
 		return 1;
 	stem = xstrdup(b->slot);
 	end = b->slot + strlen(b->slot) - strlen(b->arch->name) - 1 -
-	      (b->opt->debug ? strlen(".debug") : 0);
+	      (b->opt->fragment ? strlen(b->opt->fragment) + 1 : 0);
 	stem[end - b->slot] = '\0';
 	while (rc > 0 && (plus = strrchr(stem, '+'))) {
 		char *name;

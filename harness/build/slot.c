@@ -62,8 +62,9 @@ void slot_name(struct build *b)
 	for (char *p = name; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("._+-", *p))
 			*p = '_';
-	b->slot = xasprintf("%s.%s%s", name, b->arch->name,
-			    b->opt->debug ? ".debug" : "");
+	b->slot = xasprintf("%s.%s%s%s", name, b->arch->name,
+			    b->opt->fragment ? "." : "",
+			    b->opt->fragment ? b->opt->fragment : "");
 	b->dir = xasprintf("%s/slots/%s", b->cache, b->slot);
 	b->work = xasprintf("%s/tree", b->dir);
 	b->src = xasprintf("%s/src", b->work);
@@ -99,7 +100,27 @@ void finished_free(struct finished *f)
 	free(f->source);
 	free(f->arch);
 	free(f->tree);
+	free(f->fragment);
 	memset(f, 0, sizeof(*f));
+}
+
+/* In slots of before there were several: "debug" is true or false. */
+static bool read_fragment(const json_t *o, const char *path, struct finished *f,
+			  struct err *err)
+{
+	const char *name = "";
+	bool debug;
+
+	if (json_object_get(o, "fragment")) {
+		if (js_string(o, path, "fragment", &name, err))
+			return false;
+	} else if (js_bool(o, path, "debug", &debug, err)) {
+		return false;
+	} else if (debug) {
+		name = "debug";
+	}
+	f->fragment = xstrdup(name);
+	return true;
 }
 
 bool finished_read(const char *cache, const char *slot,
@@ -117,7 +138,7 @@ bool finished_read(const char *cache, const char *slot,
 	     !js_string(o, path, "source", &source, &ignored) &&
 	     !js_string(o, path, "arch", &arch, &ignored) &&
 	     !js_string(o, path, "tree", &tree, &ignored) &&
-	     !js_bool(o, path, "debug", &f->debug, &ignored) &&
+	     read_fragment(o, path, f, &ignored) &&
 	     !js_int(o, path, "steps", &f->steps, &ignored);
 	if (ok) {
 		f->slot = xstrdup(slot);
@@ -152,9 +173,10 @@ int slot_finish(struct build *b, struct err *err)
 
 	n_rules = 0;
 	nftw(b->out, count_rule, 16, FTW_PHYS);
-	o = json_pack("{s:s, s:s, s:s, s:b, s:I}", "source", b->source.name,
-		      "arch", b->arch->name, "tree", b->tree,
-		      "debug", b->opt->debug, "steps", (json_int_t)n_rules);
+	o = json_pack("{s:s, s:s, s:s, s:s, s:I}", "source", b->source.name,
+		      "arch", b->arch->name, "tree", b->tree, "fragment",
+		      b->opt->fragment ? b->opt->fragment : "",
+		      "steps", (json_int_t)n_rules);
 	rc = js_write(path, o, err);
 	json_decref(o);
 	if (!rc)

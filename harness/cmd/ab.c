@@ -26,6 +26,8 @@ static const char help[] =
 "                       what can stand here\n"
 "      --aa             compare kernel A with itself\n"
 "      --two-by-two     B is A with two series: also measure each of them alone\n"
+"      --config=NAME    both kernels with a further config fragment; folab build\n"
+"                       --help tells\n"
 "      --boots=N        boots a side, each with a seed of its own\n"
 "      --reps=N         passes a boot\n"
 "  -p, --param=KEY=VALUE  a parameter of the workload; may be given repeatedly\n"
@@ -49,7 +51,7 @@ static const char help[] =
 "  folab ab -a x86_64 -B git:$HOME/linux@my-series -A git:$HOME/linux@v6.12\n";
 
 struct ab {
-	const char *scenario, *out, *selftests;
+	const char *scenario, *out, *selftests, *fragment;
 	const char *spec[2];
 	const struct arch *arch;
 	struct strlist params;
@@ -62,7 +64,7 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 			 struct err *err)
 {
 	enum { OPT_AA = 256, OPT_BOOTS, OPT_REPS, OPT_NO_PROFILE,
-	       OPT_SELFTESTS, OPT_TWO_BY_TWO };
+	       OPT_SELFTESTS, OPT_TWO_BY_TWO, OPT_CONFIG };
 	static const struct option options[] = {
 		{ "scenario", required_argument, NULL, 's' },
 		{ "arch", required_argument, NULL, 'a' },
@@ -70,6 +72,7 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 		{ "kernel-b", required_argument, NULL, 'B' },
 		{ "aa", no_argument, NULL, OPT_AA },
 		{ "two-by-two", no_argument, NULL, OPT_TWO_BY_TWO },
+		{ "config", required_argument, NULL, OPT_CONFIG },
 		{ "boots", required_argument, NULL, OPT_BOOTS },
 		{ "reps", required_argument, NULL, OPT_REPS },
 		{ "param", required_argument, NULL, 'p' },
@@ -96,6 +99,10 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 		case 'q': progress_quiet(true); break;
 		case OPT_AA: ab->aa = true; break;
 		case OPT_TWO_BY_TWO: ab->two_by_two = true; break;
+		case OPT_CONFIG:
+			ab->fragment = optarg;
+			rc = build_check_fragment(optarg, err);
+			break;
 		case OPT_BOOTS: rc = cmd_count("boots", optarg, 1, 1000, &ab->boots, err); break;
 		case OPT_REPS: rc = cmd_count("reps", optarg, 1, 1000, &ab->reps, err); break;
 		case OPT_NO_PROFILE: ab->no_profile = true; break;
@@ -150,6 +157,8 @@ static char *command_text(const struct ab *ab, const struct scenario *s)
 		add_option(to, "-p", ab->params.v[i]);
 	if (ab->no_profile)
 		fputs(" --no-profile", to);
+	if (ab->fragment)
+		fprintf(to, " --config %s", ab->fragment);
 	if (ab->selftests) {
 		/* The value of an optional argument is in the same word. */
 		char *option = xasprintf("--selftests=%s", ab->selftests);
@@ -182,7 +191,7 @@ static int load_scenario(struct ab *ab, struct scenario *s,
 
 static int build_sides(struct ab *ab, struct result *r, struct err *err)
 {
-	struct build_options opt = { .jobs = ab->jobs };
+	struct build_options opt = { .jobs = ab->jobs, .fragment = ab->fragment };
 	struct two_by_two *two = &r->two_by_two;
 	char *alone[2] = { NULL, NULL };
 	const char *spec[4];

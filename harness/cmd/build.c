@@ -16,7 +16,9 @@ static const char help[] =
 "\n"
 "  -a, --arch=ARCH      arm64 (default) or x86_64\n"
 "  -j, --jobs=N         compilers at a time (default: one a processor)\n"
-"      --debug          with the debug fragment (KASAN, DEBUG_VM, page table check, lockdep)\n"
+"      --config=NAME    with the config fragment patches/config/NAME.config too:\n"
+"                       host (boots a distribution), debug, or one of yours\n"
+"      --debug          --config=debug (KASAN, DEBUG_VM, page table check, lockdep)\n"
 "  -q, --quiet          no progress line\n"
 "  -v, --verbose        the compiler's output too\n"
 "  -h, --help           this text\n"
@@ -28,6 +30,7 @@ int cmd_build(int argc, char **argv)
 	static const struct option options[] = {
 		{ "arch", required_argument, NULL, 'a' },
 		{ "jobs", required_argument, NULL, 'j' },
+		{ "config", required_argument, NULL, 'c' },
 		{ "debug", no_argument, NULL, 'D' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "verbose", no_argument, NULL, 'v' },
@@ -62,7 +65,12 @@ int cmd_build(int argc, char **argv)
 			opt.jobs = jobs;
 			break;
 		case 'D':
-			opt.debug = true;
+			opt.fragment = "debug";
+			break;
+		case 'c':
+			if (build_check_fragment(optarg, &err))
+				return cmd_fail(&err);
+			opt.fragment = optarg;
 			break;
 		case 'q':
 			progress_quiet(true);

@@ -117,7 +117,7 @@ static int parse_options(struct checking *cmd, int argc, char **argv, int *code,
 		switch (c) {
 		case 'a': rc = cmd_arch(optarg, &ck->arch, err); break;
 		case 'k': rc = kernel_option(cmd, optarg, err); break;
-		case OPT_DEBUG: ck->build.debug = true; break;
+		case OPT_DEBUG: ck->build.fragment = "debug"; break;
 		case OPT_QUICK: ck->quick = true; break;
 		case OPT_SEED:
 			rc = number_option("seed", optarg, INT32_MAX,

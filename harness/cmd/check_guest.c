@@ -152,7 +152,7 @@ static size_t end_of_group(const struct check *ck, size_t first)
 static int64_t fill_job(const struct check *ck, size_t first, size_t end,
 			struct job *job)
 {
-	int64_t seconds = 0, slower = ck->build.debug ? DEBUG_SLOWER : 1;
+	int64_t seconds = 0, slower = ck->build.fragment ? DEBUG_SLOWER : 1;
 
 	job->fs = xstrdup("xfs");
 	job->fs_bytes = ck->items[first].program->scratch;
@@ -176,7 +176,7 @@ static void fill_cmdline(const struct check *ck, const struct item *it,
 			 struct strlist *cmdline)
 {
 	strlist_add(cmdline, HUGE_PAGES);
-	if (ck->build.debug) {
+	if (ck->build.fragment) {
 		strlist_add(cmdline, "page_owner=on");
 		strlist_addf(cmdline, "folab.slow=%d", DEBUG_SLOWER);
 		/*
@@ -216,7 +216,7 @@ static int run_guest(struct check *ck, const char *consoles, size_t first,
 	};
 	int rc;
 
-	if (ck->build.debug)
+	if (ck->build.fragment)
 		setup.memory = DEBUG_MEMORY(setup.memory);
 	setup.budget = fill_job(ck, first, end, &job);
 	fill_cmdline(ck, it, &cmdline);
@@ -264,7 +264,7 @@ static int run_group(struct check *ck, const char *prefix, size_t end,
 void check_head(const struct check *ck, FILE *to)
 {
 	char *text = xasprintf("folab " FOLAB_VERSION ": %s%s (%s), %s, seed %" PRId64,
-			       ck->spec, ck->build.debug ? " --debug" : "",
+			       ck->spec, ck->build.fragment ? " --debug" : "",
 			       ck->image.release ? ck->image.release :
 			       "release not known", ck->arch->name, ck->seed);
 

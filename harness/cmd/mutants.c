@@ -223,7 +223,7 @@ static int run_cases(struct mutants *m, const struct task *t,
 	*ck = (struct check){
 		.arch = t->arch, .build = m->build, .seed = 1, .quick = true,
 	};
-	ck->build.debug = t->mi->debug;
+	ck->build.fragment = t->mi->debug ? "debug" : NULL;
 	rc = check_plan(ck, (int)names->n, names->v, err);
 	if (!rc)
 		rc = build_kernel(spec, t->arch, &ck->build, &ck->image, err);

@@ -78,6 +78,14 @@ tap "a series that does not compile: exit 5, the compiler's line" \
 	fails 5 "mm/rmap.c:1:26: error: 'nothing' undeclared" b 9.1+broken
 tap "an option that Kconfig dropped: exit 5, and its line" \
 	fails 5 'CONFIG_GONE=y of debug.config:2' b --debug 9.1
+echo CONFIG_NET=y > "$work/home/patches/config/host.config"
+tap "another fragment: another kernel, in a slot of its own" \
+	eval 'run b --config host 9.1; path_only && ! cmp -s "$work/out" "$work/first" &&
+	      [ -d "$work/cache/folab/slots/9.1.$host.host" ] &&
+	      grep -q CONFIG_NET=y "$work/cache/folab/slots/9.1.$host.host/tree/src/out/.config"'
+tap "no such fragment: exit 2, and which there are" \
+	fails 2 'no config fragment "nix" in '"$work/home/patches/config; there is debug, host" b --config nix 9.1
+tap "what every kernel gets is no choice" fails 2 'no config fragment "base"' b --config base 9.1
 tap "a cache that can't be" fails 3 "can't make directory" \
 	env XDG_CACHE_HOME=/dev/null/x "$folab" build -q -a "$host" 9.1
 tap "a cache with a space in its path" fails 3 'no space or colon' \

@@ -676,7 +676,7 @@ static void test_does_not_compile(void **state)
 /* Kconfig dropped it: the option and its line; "# optional" allows it. */
 static void test_dropped_option(void **state)
 {
-	static const struct build_options debug = { .debug = true };
+	static const struct build_options debug = { .fragment = "debug" };
 	struct image im;
 	struct err err = { 0 };
 
