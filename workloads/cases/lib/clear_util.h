@@ -109,7 +109,8 @@ uint64_t clear_frame(const void *at, size_t bytes);
  * @units next to each other in memory and full of known content: one by one is
  * given back and faulted again, while the content of its physical neighbours is
  * watched.  0 if at least @want of them had neighbours on @sides sides (1 or 2)
- * that were watched and nothing else changed.
+ * that were watched and nothing else changed.  1 (for CASE_NEEDS()) if there are
+ * three at most, and no two of them are neighbours.
  */
 int clear_canaries(struct clear *k, size_t units, size_t want, int sides);
 
