@@ -23,7 +23,7 @@ DEPS := build-essential pkg-config git \
 	libjansson-dev libinih-dev nettle-dev libarchive-dev libcgroup-dev \
 	libnuma-dev libdw-dev libcmocka-dev scdoc \
 	linux-source-6.12 flex bison bc libelf-dev libssl-dev xz-utils kmod \
-	mmdebstrap qemu-system-arm qemu-system-x86 xfsprogs jq procps \
+	mmdebstrap libarchive-tools qemu-system-arm qemu-system-x86 xfsprogs jq procps \
 	gnuplot-nox linux-perf
 
 # Kernels and agents of the architecture that is not the host's.

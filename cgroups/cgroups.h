@@ -15,7 +15,12 @@ struct memcg;
  * EXIT_ENVIRONMENT with a line that helps if there is none.
  */
 int memcg_init(struct err *err);
-/* Make a cgroup @name below the root, memory controller enabled for it. */
+/* Where that is mounted; NULL: error.  Caller frees. */
+char *memcg_mount(struct err *err);
+/*
+ * Make a cgroup, memory controller enabled for it.  @name: its path from the
+ * root.
+ */
 int memcg_create(const char *name, struct memcg **cg, struct err *err);
 int memcg_attach(struct memcg *cg, pid_t pid, struct err *err);
 /* Write @value to memory.KEY ("max", "high", "swap.max", ...). */

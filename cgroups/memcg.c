@@ -61,6 +61,19 @@ int memcg_init(struct err *err)
 	return v2 ? 0 : -1;
 }
 
+char *memcg_mount(struct err *err)
+{
+	char *mount = NULL;
+	int ret = cgroup_get_subsys_mount_point(CONTROLLER, &mount);
+
+	if (!ret)
+		return mount;
+	err_set(err, EXIT_ENVIRONMENT,
+		"can't tell where the memory controller is mounted: %s",
+		cgroup_strerror(ret));
+	return NULL;
+}
+
 int memcg_create(const char *name, struct memcg **out, struct err *err)
 {
 	struct memcg *cg = xcalloc(1, sizeof(*cg));
@@ -229,7 +242,7 @@ int memcg_pressure(struct memcg *cg, int64_t *some_us, int64_t *full_us,
 int memcg_reclaim_prepare(struct memcg *cg, uint64_t bytes, const char *options,
 			  struct err *err)
 {
-	char *mount = NULL, *path;
+	char *mount, *path;
 	int ret, len;
 
 	len = snprintf(cg->request, sizeof(cg->request), "%llu%s%s",
@@ -242,10 +255,9 @@ int memcg_reclaim_prepare(struct memcg *cg, uint64_t bytes, const char *options,
 
 	if (cg->reclaim_fd >= 0)
 		return 0;
-	ret = cgroup_get_subsys_mount_point(CONTROLLER, &mount);
-	if (ret)
-		return memcg_error(err, EXIT_ENVIRONMENT, ret, "find its path",
-				   cg->name);
+	mount = memcg_mount(err);
+	if (!mount)
+		return -1;
 	path = xasprintf("%s/%s/memory.reclaim", mount, cg->name);
 	free(mount);
 	cg->reclaim_fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "knobs.h"
@@ -29,6 +30,13 @@ void knobs_journal(const char *path)
 {
 	free(journal);
 	journal = path ? xstrdup(path) : NULL;
+}
+
+static long journal_size(void)
+{
+	struct stat st;
+
+	return journal && !stat(journal, &st) ? (long)st.st_size : 0;
 }
 
 /* One "PATH VALUE" a line, before the setting is changed.  0, or errno. */
@@ -76,34 +84,46 @@ size_t knobs_replay(const char *path)
 
 /* ---- settings -------------------------------------------------------------- */
 
+/* Takes @before over. */
+static int change(struct knobs *k, const char *path, const char *value,
+		  char *before, struct err *err)
+{
+	int ret = 0;
+
+	if (!k->n)
+		k->journal_from = journal_size();
+	if (journal)
+		ret = note_down(path, before);
+	if (!ret)
+		ret = file_poke(path, 0, value);
+	if (ret) {
+		free(before);
+		return err_sys(err, EXIT_ENVIRONMENT, ret,
+			       "can't set %s to %s", path, value);
+	}
+	k->v = xrealloc(k->v, k->n + 1, sizeof(*k->v));
+	k->v[k->n++] = (struct knob){ xstrdup(path), before };
+	return 0;
+}
+
 int knobs_set(struct knobs *k, const char *path, const char *value,
 	      struct err *err)
 {
-	struct knob *knob;
+	char *before;
 	size_t len;
-	int ret;
 
-	if (k->n == KNOBS_MAX)
-		return err_set(err, EXIT_RUN, "too many settings to keep: %s",
-			       path);
-	knob = &k->v[k->n];
-	if (file_read(path, 4096, &knob->before, &len, err)) {
+	if (file_read(path, 4096, &before, &len, err)) {
 		err_clear(err);
 		return err_set(err, EXIT_ENVIRONMENT,
 			       "this kernel has no setting %s", path);
 	}
-	knob->before = chosen(knob->before);
-	ret = journal ? note_down(path, knob->before) : 0;
-	if (!ret)
-		ret = file_poke(path, 0, value);
-	if (ret) {
-		free(knob->before);
-		return err_sys(err, EXIT_ENVIRONMENT, ret,
-			       "can't set %s to %s", path, value);
-	}
-	knob->path = xstrdup(path);
-	k->n++;
-	return 0;
+	return change(k, path, value, chosen(before), err);
+}
+
+int knobs_do(struct knobs *k, const char *path, const char *command,
+	     const char *undo, struct err *err)
+{
+	return change(k, path, command, xstrdup(undo), err);
 }
 
 void knobs_restore(struct knobs *k)
@@ -115,6 +135,9 @@ void knobs_restore(struct knobs *k)
 		free(knob->path);
 		free(knob->before);
 	}
-	if (journal)
+	if (k->v && journal &&
+	    (!k->journal_from || truncate(journal, k->journal_from)))
 		unlink(journal);
+	free(k->v);
+	k->v = NULL;
 }

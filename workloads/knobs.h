@@ -8,14 +8,13 @@
 
 #include "../harness/base/base.h"
 
-#define KNOBS_MAX	24
-
 struct knobs {
 	struct knob {
 		char *path;
 		char *before;	/* what stood there; of "a [b] c" it is b */
-	} v[KNOBS_MAX];
+	} *v;
 	size_t n;
+	long journal_from;	/* bytes of the journal that are not ours */
 };
 
 /*
@@ -24,13 +23,17 @@ struct knobs {
  */
 int knobs_set(struct knobs *k, const char *path, const char *value,
 	      struct err *err);
-/* Write everything back, the last one first. */
+/* The same for a file that takes commands ("+memory"): @undo takes it back. */
+int knobs_do(struct knobs *k, const char *path, const char *command,
+	     const char *undo, struct err *err);
+/* Write everything back, the last one first, and forget it. */
 void knobs_restore(struct knobs *k);
 
 /*
  * From here on, also note in the file @path what settings held before: it
- * outlives a process that is killed, and goes with knobs_restore().  NULL: no
- * more.  A guest needs none, it goes as a whole.
+ * outlives a process that is killed.  knobs_restore() takes out what its struct
+ * knobs put in, so one may be set within another's time.  NULL: no more.  A
+ * guest needs none, it goes as a whole.
  */
 void knobs_journal(const char *path);
 /* Put back what the journal @path has, remove it, return how many: 0 if there

@@ -156,6 +156,12 @@ static int set_readahead(struct workload_env *env, struct state *s,
 		return err_sys(err, EXIT_RUN, errno, "can't stat %s", env->dir);
 	path = xasprintf("/sys/class/bdi/%u:%u/read_ahead_kb",
 			 major(st.st_dev), minor(st.st_dev));
+	if (!file_exists(path)) {
+		free(path);
+		return err_set(err, EXIT_ENVIRONMENT,
+			       "%s is on a file system that reads nothing ahead (of memory, or of the network): it can't be told which folios to make; XFS on a disk can",
+			       env->dir);
+	}
 	snprintf(kib, sizeof(kib), "%d",
 		 mapper_readahead_kib((int)params_get(env->params, "order")));
 	ret = knobs_set(&s->knobs, path, kib, err);
@@ -174,6 +180,22 @@ static int make_file(struct state *s, struct err *err)
 		ret = err_sys(err, EXIT_RUN, errno, "can't size %s", s->path);
 	close(fd);
 	return ret;
+}
+
+/* Nothing but the file is to be reclaimed.  A guest of ours has no swap. */
+static int forbid_swap(struct state *s, struct err *err)
+{
+	struct err ignored = { 0 };
+	bool swap = false;
+	char *text;
+
+	if (!file_read("/proc/swaps", 65536, &text, NULL, &ignored)) {
+		char *second = strchr(text, '\n');
+
+		swap = second && second[1];	/* the first line is the title */
+		free(text);
+	}
+	return swap ? memcg_set(s->cg, "swap.max", "0", err) : 0;
 }
 
 static int start_mappers(struct state *s, int64_t n, struct err *err)
@@ -317,6 +339,7 @@ static int prepare(struct workload_env *env, void **state, struct err *err)
 	    set_lru(env, s, err) || set_readahead(env, s, err) ||
 	    make_file(s, err) ||
 	    memcg_init(err) || memcg_create(env->cgroup, &s->cg, err) ||
+	    forbid_swap(s, err) ||
 	    start_mappers(s, params_get(p, "mappers"), err))
 		return -1;
 	if (fill(env, s, err) || map(env, s, err) || count(env, s, err))

@@ -14,6 +14,11 @@
 bool metric_value(const struct metric *metric, const struct result *r,
 		  const struct trial *trial, const struct sample *sample,
 		  double *value);
+/*
+ * Of a window that is one system call: instructions in user space, which are
+ * the harness's, and all of them.  False: not counted.
+ */
+bool window_overhead(const struct sample *s, double *own, double *all);
 /* Fill r's profile[], rows, valid, reasons, notes, alike and diffs from its trials. */
 void analyse(struct result *r);
 

@@ -209,7 +209,7 @@ static void compare_metric(struct result *r, const char *name)
 	pairs_free(&p);
 }
 
-static void add_profiles(struct result *r)
+void sum_profiles(struct result *r)
 {
 	for (int side = 0; side < 2; side++) {
 		profile_free(&r->profile[side]);
@@ -249,7 +249,7 @@ void compare(struct result *r)
 {
 	char *subject;
 
-	add_profiles(r);
+	sum_profiles(r);
 	if (r->wanted.n) {
 		for (size_t i = 0; i < r->wanted.n; i++)
 			compare_metric(r, r->wanted.v[i]);

@@ -50,6 +50,8 @@ struct quiet {
 	const char *counter, *what, *found;
 };
 void validity_zeros(const struct where *w, const struct quiet *rules, size_t n);
+/* Whatever one sample has to show, by its workload. */
+void validity_sample(const struct where *w);
 void validity_cleared(const struct where *w);
 void validity_latency(const struct where *w);
 
@@ -65,6 +67,8 @@ void decide(struct result *r);
  * did not repeat.
  */
 void compare(struct result *r);
+/* r->profile[] from the trials' */
+void sum_profiles(struct result *r);
 /* The least that layout and tick are taken to do to @value with @n seeds. */
 double compare_least(double value, size_t n);
 /* r->two_by_two: what of it is filled by analyse.  After all else. */

@@ -10,6 +10,8 @@
 
 #include "private.h"
 
+#define FEW_SAMPLES	400
+
 static void check_trial(struct result *r, const struct trial *t)
 {
 	if (!t->done)
@@ -19,15 +21,15 @@ static void check_trial(struct result *r, const struct trial *t)
 	else if (!t->n_samples)
 		strlist_add(&r->reasons, "it brought no samples");
 	for (size_t i = 0; i < t->n_samples; i++) {
-		const struct sample *s = &t->samples[i];
+		struct where w = { .r = r, .t = t, .s = &t->samples[i] };
 
-		for (size_t k = 0; k < s->invalid.n; k++)
-			strlist_addf(&r->reasons, "pass %" PRId64 ": %s",
-				     s->pass, s->invalid.v[k]);
+		snprintf(w.name, sizeof(w.name), "pass %" PRId64, w.s->pass);
+		validity_sample(&w);
 	}
 }
 
-static void add_row(struct result *r, const struct metric *metric)
+/* False: no sample has what it is made of. */
+static bool add_row(struct result *r, const struct metric *metric)
 {
 	double *v = xcalloc(r->n_trials + 1, sizeof(*v)), spread = NAN;
 	size_t n = 0;
@@ -40,10 +42,7 @@ static void add_row(struct result *r, const struct metric *metric)
 		spread = trial_spread_pct(metric, r, &r->trials[0]);
 	else if (n)
 		spread = stat_stdev_pct(v, n);
-	if (!n) {
-		strlist_addf(&r->notes, "%s: not known, its counters are missing",
-			     metric->name);
-	} else {
+	if (n) {
 		r->rows = xrealloc(r->rows, r->n_rows + 1, sizeof(*r->rows));
 		r->rows[r->n_rows++] = (struct row){
 			.metric = xstrdup(metric->name),
@@ -59,6 +58,63 @@ static void add_row(struct result *r, const struct metric *metric)
 		};
 	}
 	free(v);
+	return n > 0;
+}
+
+static void add_rows(struct result *r)
+{
+	char *missing = xstrdup(""), *longer;
+
+	for (size_t i = 0; i < r->wanted.n; i++) {
+		const struct metric *metric = metric_find(r->wanted.v[i]);
+
+		if (!metric) {
+			strlist_addf(&r->notes, "%s: no such metric",
+				     r->wanted.v[i]);
+		} else if (!add_row(r, metric)) {
+			longer = xasprintf("%s%s%s", missing,
+					   *missing ? ", " : "", metric->name);
+			free(missing);
+			missing = longer;
+		}
+	}
+	if (*missing)
+		strlist_addf(&r->notes, "not known here, what counts it is missing: %s",
+			     missing);
+	free(missing);
+}
+
+/* What the sampling of functions cost and missed, in its pass. */
+static void note_functions(struct result *r)
+{
+	const struct trial *t = r->n_trials ? &r->trials[0] : NULL;
+	const struct counters *c;
+	double wall[2] = { 0 };
+	int64_t samples, lost;
+
+	if (!t || !t->n_samples)
+		return;
+	c = &t->samples[t->n_samples - 1].counters;
+	if (!counters_get(c, "functions.samples", &samples))
+		return;
+	wall[0] = counters_value(c, "time.wall_ns");
+	wall[1] = counters_value(c, "functions.wall_ns");
+	if (wall[0] > 0)
+		strlist_addf(&r->notes,
+			     "functions: %" PRId64 " samples of %s at %" PRId64 " Hz, in a pass of their own, whose window took %.2f times as long as that of the pass before",
+			     samples, counters_value(c, "functions.cycles") ?
+			     "cycles" : "the kernel's clock (no PMU here)",
+			     counters_value(c, "functions.hertz"),
+			     wall[1] / wall[0]);
+	if (samples < FEW_SAMPLES)
+		strlist_addf(&r->notes,
+			     "functions: so few samples tell shares to %.0f %% at best",
+			     100 / sqrt(fmax(samples, 1)));
+	lost = counters_value(c, "functions.lost");
+	if (lost)
+		strlist_addf(&r->notes,
+			     "functions: the buffer was full, %" PRId64 " or more samples of the window's end are missing",
+			     lost);
 }
 
 void single(struct result *r)
@@ -67,15 +123,9 @@ void single(struct result *r)
 		strlist_add(&r->reasons, "nothing ran");
 	for (size_t i = 0; i < r->n_trials; i++)
 		check_trial(r, &r->trials[i]);
-	for (size_t i = 0; i < r->wanted.n; i++) {
-		const struct metric *metric = metric_find(r->wanted.v[i]);
-
-		if (metric)
-			add_row(r, metric);
-		else
-			strlist_addf(&r->notes, "%s: no such metric",
-				     r->wanted.v[i]);
-	}
+	add_rows(r);
+	sum_profiles(r);
+	note_functions(r);
 	if (r->host.hypervisor)
 		strlist_addf(&r->notes,
 			     "this is a virtual machine (%s): neighbours share its caches and its memory",

@@ -39,6 +39,9 @@
 #define PROBES_SLACK		20000.0
 #define PROBES_SLACK_PCT	0.5
 
+/* What folab itself may execute within the window of a reclaim. */
+#define OVERHEAD_MAX_PCT	0.1
+
 void validity_reason(const struct where *w, const char *fmt, ...)
 {
 	char text[1024];
@@ -184,6 +187,18 @@ static void check_quiet(const struct where *w)
 	validity_zeros(w, rules, ARRAY_SIZE(rules));
 }
 
+/* The window is one write(2): the user's instructions in it are folab's own. */
+static void check_overhead(const struct where *w)
+{
+	double own, all;
+
+	if (!window_overhead(w->s, &own, &all) ||
+	    own <= all * OVERHEAD_MAX_PCT / 100)
+		return;
+	validity_reason(w, "%.0f of the window's %.0f instructions are folab's own, more than %g %%",
+			own, all, OVERHEAD_MAX_PCT);
+}
+
 /* ---- of every workload ----------------------------------------------------- */
 
 static void check_probes(const struct where *w)
@@ -210,7 +225,7 @@ static void check_probes(const struct where *w)
 		       pmu, plugin);
 }
 
-static void check_sample(const struct where *w)
+void validity_sample(const struct where *w)
 {
 	check_own_reasons(w);
 	check_probes(w);
@@ -227,6 +242,7 @@ static void check_sample(const struct where *w)
 	}
 	check_reclaimed(w);
 	check_quiet(w);
+	check_overhead(w);
 }
 
 static void check_trial(struct result *r, const struct trial *t)
@@ -256,7 +272,7 @@ static void check_trial(struct result *r, const struct trial *t)
 			snprintf(w.name, sizeof(w.name),
 				 "%c seed %" PRId64 " pass %" PRId64, t->side,
 				 t->seed, w.s->pass);
-		check_sample(&w);
+		validity_sample(&w);
 	}
 }
 

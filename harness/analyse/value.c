@@ -162,6 +162,16 @@ static bool user_instructions(const struct sample *s, double *n)
 	       counter(s, "plugin.user_instructions", n);
 }
 
+bool window_overhead(const struct sample *s, double *own, double *all)
+{
+	double kernel;
+
+	if (!user_instructions(s, own) || !kernel_instructions(s, &kernel))
+		return false;
+	*all = *own + kernel;
+	return *all > 0;
+}
+
 static bool value_clear_per_page(const struct sample *s, double *value)
 {
 	double n, pages;

@@ -15,7 +15,10 @@
 #define PLOT_SCRIPT	"tune.gp"
 #define PLOT		"tune.svg"
 
-enum { OPT_DELAY = 256, OPT_REPS, OPT_NODE, OPT_CPU, OPT_CROSS_CHECK };
+enum {
+	OPT_DELAY = 256, OPT_REPS, OPT_NODE, OPT_CPU, OPT_CROSS_CHECK,
+	OPT_DIR, OPT_SCRATCH, OPT_MOUNT, OPT_FUNCTIONS,
+};
 
 static int set_delay(struct here *h, const char *text, struct err *err)
 {
@@ -51,6 +54,10 @@ static int take_option(struct here *h, int c, const char *value,
 	case OPT_REPS: return cmd_count("reps", value, 1, 1000, &h->reps, err);
 	case OPT_NODE: return cmd_count("node", value, 0, 1023, &h->node, err);
 	case OPT_CPU: return cmd_count("cpu", value, 0, 65535, &h->cpu, err);
+	case OPT_DIR: h->place.dir = value; return 0;
+	case OPT_SCRATCH: h->place.scratch = value; return 0;
+	case OPT_FUNCTIONS: h->functions = true; return 0;
+	case OPT_MOUNT: h->place.mount = true; return 0;
 	case OPT_CROSS_CHECK: return set_cross_check(h, value, err);
 	}
 	return 1;
@@ -68,6 +75,10 @@ int here_options(struct here *h, int argc, char **argv, const char *help,
 		{ "node", required_argument, NULL, OPT_NODE },
 		{ "cpu", required_argument, NULL, OPT_CPU },
 		{ "cross-check", required_argument, NULL, OPT_CROSS_CHECK },
+		{ "dir", required_argument, NULL, OPT_DIR },
+		{ "scratch", required_argument, NULL, OPT_SCRATCH },
+		{ "functions", no_argument, NULL, OPT_FUNCTIONS },
+		{ "mount", no_argument, NULL, OPT_MOUNT },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
@@ -113,6 +124,18 @@ static char *command_text(const struct here *h, const struct scenario *s)
 		fprintf(to, " --node %d", (int)h->node);
 	if (h->cpu >= 0)
 		fprintf(to, " --cpu %d", (int)h->cpu);
+	if (h->place.dir) {
+		fputs(" --dir", to);
+		cmd_add_word(to, h->place.dir);
+	}
+	if (h->place.scratch) {
+		fputs(" --scratch", to);
+		cmd_add_word(to, h->place.scratch);
+	}
+	if (h->place.mount)
+		fputs(" --mount", to);
+	if (h->functions)
+		fputs(" --functions", to);
 	for (size_t i = 0; i < h->params.n; i++) {
 		fputs(" -p", to);
 		cmd_add_word(to, h->params.v[i]);
@@ -134,13 +157,17 @@ static int load(struct here *h, struct scenario *s, const struct workload **w,
 	*w = workload_find(s->workload);
 	if ((*w)->check && (*w)->check(&s->params, err))
 		return err_prefix(err, "scenario %s", s->name);
-	if (h->perf && strcmp(s->workload, "clear-chunk"))
+	if (h->perf && !perf_bench_has(s->workload))
 		return err_set(err, EXIT_USAGE,
-			       "--cross-check perf belongs to clear-chunk, not to %s",
+			       "--cross-check: perf bench has nothing to set beside %s",
 			       s->workload);
+	if (h->functions &&
+	    (h->tune || !strcmp(s->workload, "clear-chunk")))
+		return err_set(err, EXIT_USAGE,
+			       "--functions: clear-chunk clears in user space, the kernel's functions have no part in it");
 	if (h->reps)
 		s->passes = h->reps;
-	return machine_local_check(*w, err);
+	return machine_local_enter(*w, &h->place, err);
 }
 
 static void fill_result(const struct here *h, const struct scenario *s,
@@ -187,6 +214,8 @@ static int measure(const struct here *h, const struct scenario *s,
 		.cpu = h->cpu,
 		.after_pass = h->perf ? after_pass : NULL,
 		.after_arg = perf,
+		.place = h->place,
+		.functions = h->functions,
 	};
 	int rc = 0;
 
@@ -195,7 +224,7 @@ static int measure(const struct here *h, const struct scenario *s,
 		rc = err_set(err, EXIT_ENVIRONMENT,
 			     "folab runs on arm64 and x86_64 hosts only");
 	if (!rc && h->perf)
-		rc = perf_bench_probe(perf, &s->params, err);
+		rc = perf_bench_probe(perf, s->workload, &s->params, err);
 	if (!rc)
 		rc = m->describe(&setup, r, err);
 	if (!rc)
@@ -263,6 +292,9 @@ static int finish(const struct here *h, struct perf_bench *perf,
 	for (size_t i = 0; i < perf->failed.n; i++)
 		strlist_addf(&r->notes, "cross-check: perf brought no %s",
 			     perf->failed.v[i]);
+	if (perf->pool_failed)
+		strlist_addf(&r->notes, "cross-check: no huge pages for perf: %s",
+			     perf->pool_failed);
 	if (h->tune && plot(out->partial, r, err))
 		return -1;
 	text = report_text(r);

@@ -6,6 +6,7 @@
 #ifndef FOLAB_CMD_HERE_H
 #define FOLAB_CMD_HERE_H
 
+#include "../machine/machine.h"
 #include "cmd.h"
 
 struct here {
@@ -14,6 +15,8 @@ struct here {
 	struct strlist params;
 	int64_t reps;		/* 0: the scenario's */
 	int64_t node, cpu;	/* -1: anywhere */
+	struct host_place place;
+	bool functions;
 	bool perf;		/* --cross-check perf */
 	bool tune;
 	double delay_ms;	/* NAN: no limit */

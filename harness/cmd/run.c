@@ -7,17 +7,25 @@ static const char help[] =
 "usage: folab run SCENARIO [OPTION...]\n"
 "\n"
 "Run a scenario on this host, with the kernel that it runs and on real clocks,\n"
-"and print the report.  A scenario that needs a file system or a memory cgroup\n"
-"of its own is refused: folab ab measures it in guests.\n"
+"and print the report.  What makes memory cgroups or files needs root, and\n"
+"cgroup v2: where systemd runs it gets a scope of its own, and XFS on a loop\n"
+"device that goes with the run.\n"
 "\n"
 HERE_HELP
+"      --functions      one more pass, in which the kernel's functions are sampled\n"
+"      --scratch=DIR    where the file below the loop device lies (/var/tmp)\n"
+"      --dir=DIR        no loop device: files in DIR, whose file system has to give\n"
+"                       large folios (XFS, btrfs; ext4 from 6.16)\n"
+"      --mount          mount cgroup2 and enable its memory controller where that\n"
+"                       is missing, for this run only\n"
 "\n"
 "exit: 0 done; 1 the run is invalid; 3 this host lacks something (says what)\n"
 "\n"
 "examples:\n"
 "  folab run clear-chunk\n"
 "  folab run clear-chunk -p size=4G -p to=4G --cpu 2\n"
-"  folab run clear-chunk --cross-check perf\n";
+"  folab run clear-chunk --cross-check perf\n"
+"  folab run reclaim-file --reps 10 -p size=8G -p reclaim=6G\n";
 
 int cmd_run(int argc, char **argv)
 {

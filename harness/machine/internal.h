@@ -112,6 +112,8 @@ int scratch_version(char **version, struct err *err);
  */
 int scratch_make(const struct job *job, const char *dir, const char *path,
 		 struct err *err);
+/* XFS into the file @image, which has the size already. */
+int scratch_mkfs(const char *image, struct err *err);
 /*
  * A newc archive at @path: the agent as /init, /job.json, /fs.img.runs
  * (@runs, NULL: none), the programs of the job's cases as /cases/PROGRAM (from
@@ -142,6 +144,43 @@ char *host_value_of(const char *text, const char *key);
 char *host_chosen_of(const char *text, char open, char close);
 
 uint64_t host_memory_free(void);	/* MemAvailable, bytes; 0: not known */
+
+/* ---- what a workload gets on this host (host_scratch.c, host_cgroup.c) ------ */
+
+#define HOST_SCRATCH_DIR	"/var/tmp"	/* of the image, by default */
+
+/*
+ * A new mount of @type that is attached nowhere: the descriptor of its root,
+ * with which it goes.  @flag: an option of the file system's, or NULL.
+ */
+int mount_detached(const char *type, const char *source, const char *flag,
+		   struct err *err);
+
+struct host_scratch {
+	char *path;		/* of the directory; for us and what we fork */
+	int fd;			/* of the mount; -1: none */
+	char *made;		/* the directory that we made; NULL: none */
+};
+/* What it is or would be, for the report; caller frees. */
+char *host_scratch_text(const struct workload *w,
+			const struct host_place *place);
+/* @bytes: of the device, if one is made.  To be removed in any case. */
+int host_scratch_make(struct host_scratch *s, const struct host_place *place,
+		      uint64_t bytes, struct err *err);
+void host_scratch_remove(struct host_scratch *s);
+/* What a killed run left.  Under the host's lock. */
+void host_scratch_sweep(void);
+
+/*
+ * Where memory cgroups can be made below: in a scope that systemd has delegated
+ * to us, or in one of our own below the root.  @below: path from the root of the
+ * hierarchy, caller frees.
+ */
+int host_cgroup_begin(char **below, struct err *err);
+/* Take back what host_cgroup_begin() did, here or in a run that was killed. */
+void host_cgroup_sweep(void);
+/* As machine_local_enter(), for the cgroups alone. */
+int host_cgroup_enter(const struct host_place *place, struct err *err);
 
 /* ---- guests (guests.c) ------------------------------------------------------ */
 

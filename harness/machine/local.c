@@ -4,6 +4,7 @@
  * runs in a process of its own, as it does in a guest.
  */
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <numa.h>
 #include <sched.h>
@@ -21,6 +22,9 @@
 /* What a pass in a process of its own has to know. */
 struct running {
 	const struct machine_setup *setup;
+	struct host_scratch scratch;
+	struct knobs knobs;	/* of the whole run */
+	char *cgroup;		/* parent of the passes' cgroups; NULL: none */
 	pid_t parent;
 	int64_t passes_done, passes;
 };
@@ -51,10 +55,15 @@ static char *machine_text(const struct host *h)
 
 static char *settings_text(const struct host *h)
 {
-	return xasprintf("preemption %s, THP %s, governor %s",
+	/* What set_governors() will do about it. */
+	bool change = h->governor && strcmp(h->governor, "performance") &&
+		      !geteuid();
+
+	return xasprintf("preemption %s, THP %s, governor %s%s",
 			 h->preempt ? h->preempt : "not known",
 			 h->thp ? h->thp : "not known",
-			 h->governor ? h->governor : "not known");
+			 h->governor ? h->governor : "not known",
+			 change ? ", performance while it ran" : "");
 }
 
 static void read_cmdline(struct result *r)
@@ -87,7 +96,8 @@ static int local_describe(const struct machine_setup *setup, struct result *r,
 	r->ns_per_instruction = 0;
 	r->machine = machine_text(&r->host);
 	r->machine_args = settings_text(&r->host);
-	r->fs = xstrdup("none");
+	r->fs = host_scratch_text(workload_find(setup->job->workload),
+				  &setup->place);
 	read_cmdline(r);
 	image_free(im);
 	im->spec = xstrdup("running");
@@ -191,7 +201,10 @@ static bool idle(void *arg)
 	const struct running *run = arg;
 
 	if (!run->setup->silent)
-		progress_step(run->passes_done, run->passes, "pass %" PRId64,
+		progress_step(run->passes_done,
+			      run->passes + run->setup->functions,
+			      run->passes_done == run->passes ?
+			      "functions" : "pass %" PRId64,
 			      run->passes_done + 1);
 	return !intr_seen();
 }
@@ -216,6 +229,8 @@ static int take_lines(const struct lines *l, struct trial *t, struct err *err)
 					      sizeof(*t->samples));
 			t->samples[t->n_samples++] = w.sample;
 			memset(&w.sample, 0, sizeof(w.sample));
+		} else if (w.type == WIRE_PROFILE) {
+			profile_add(&t->profile, &w.profile);
 		} else if (w.type == WIRE_ERROR) {
 			err_set(err, (int)w.code, "%s", w.text);
 		}
@@ -224,15 +239,60 @@ static int take_lines(const struct lines *l, struct trial *t, struct err *err)
 	return err->code ? -1 : 0;
 }
 
+/*
+ * A file system without large folios gives none at all, and no further pass
+ * changes that.  One that gives too few is a matter of validity.
+ */
+static int check_folios(const struct machine_setup *setup,
+			const struct sample *s, struct err *err)
+{
+	const char *order = params_find(&setup->job->params, "order");
+	int64_t large = 0;
+
+	for (int o = 1; o < MAX_ORDER_SEEN; o++)
+		large += s->order_pages[o];
+	if (!order || !strcmp(order, "0") || large || !s->order_pages[0])
+		return 0;
+	return err_set(err, EXIT_ENVIRONMENT,
+		       "the file system of %s gives no large folios on this kernel: %s, or measure with -p order=0",
+		       setup->place.dir ? setup->place.dir : "the scratch file",
+		       setup->place.dir ? "leave out --dir" :
+		       "folab ab measures it in guests");
+}
+
+/*
+ * Sampling slows what it measures, so the pass that it runs in is none of the
+ * samples: they get what it cost, behind the last.
+ */
+static void keep_functions(struct trial *t)
+{
+	struct sample *s = &t->samples[t->n_samples - 1];
+	const struct counters *from = &s->counters;
+
+	if (t->n_samples < 2)
+		return;
+	for (size_t i = 0; i < from->n; i++)
+		if (str_starts(from->v[i].name, "functions."))
+			counters_set(&s[-1].counters, from->v[i].name,
+				     from->v[i].value);
+	counters_set(&s[-1].counters, "functions.wall_ns",
+		     counters_value(from, "time.wall_ns"));
+	sample_free(s);
+	t->n_samples--;
+}
+
 static int one_pass(struct running *run, const struct workload *w,
 		    int64_t pass, struct trial *t, struct err *err)
 {
 	const struct machine_setup *setup = run->setup;
 	struct place place = {
+		.dir = run->scratch.path,
+		.cgroup = run->cgroup,
 		.seed = t->seed,
 		.enter = enter,
 		.idle = idle,
 		.arg = run,
+		.functions = setup->functions && pass == run->passes,
 	};
 	struct err end = { 0 };
 	struct lines l = { 0 };
@@ -247,7 +307,11 @@ static int one_pass(struct running *run, const struct workload *w,
 	else if (rc)
 		err_set(err, end.code, "%s", end.text);
 	lines_drop(&l);
-	if (!rc && setup->after_pass)
+	if (!rc && w->fs)
+		rc = check_folios(setup, &t->samples[t->n_samples - 1], err);
+	if (!rc && place.functions)
+		keep_functions(t);
+	else if (!rc && setup->after_pass)
 		rc = setup->after_pass(setup->after_arg, pass,
 				       &t->samples[t->n_samples - 1], err);
 	return rc;
@@ -258,6 +322,7 @@ static int one_pass(struct running *run, const struct workload *w,
  * set for what was there before, and disturb each other in any case.  A pass
  * that outlives us, to put settings back, has the lock too.
  */
+#define GOVERNORS	"/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
 #define HOST_LOCK	"/run/folab-host.lock"
 #define HOST_JOURNAL	"/run/folab-host.settings"
 
@@ -274,6 +339,8 @@ static int begin_settings(struct lock *lock, struct err *err)
 		return 0;
 	if (lock_wait(lock, HOST_LOCK, waiting, NULL, err))
 		return -1;
+	host_cgroup_sweep();
+	host_scratch_sweep();
 	n = knobs_replay(HOST_JOURNAL);
 	if (n)
 		progress_note("put back %zu settings that a killed run had changed",
@@ -282,14 +349,69 @@ static int begin_settings(struct lock *lock, struct err *err)
 	return 0;
 }
 
-/* What a pass that died could not do itself. */
-static void end_settings(struct lock *lock)
+/* What a pass that died could not do itself, and what is ours. */
+static void end_settings(struct running *run, struct lock *lock)
 {
 	if (geteuid())
 		return;
 	knobs_replay(HOST_JOURNAL);
+	knobs_restore(&run->knobs);
 	knobs_journal(NULL);
 	lock_release(lock);
+}
+
+/* A processor that changes its speed measures that.  Not all can be told. */
+static void set_governors(struct knobs *k)
+{
+	struct err ignored = { 0 };
+	glob_t g;
+
+	if (!glob(GOVERNORS, 0, NULL, &g))
+		for (size_t i = 0; i < g.gl_pathc; i++) {
+			knobs_set(k, g.gl_pathv[i], "performance", &ignored);
+			err_clear(&ignored);
+		}
+	globfree(&g);
+}
+
+/* Whatever the workload needs besides memory. */
+static int make_place(struct running *run, const struct workload *w,
+		      struct err *err)
+{
+	const struct machine_setup *setup = run->setup;
+
+	if (!geteuid())
+		set_governors(&run->knobs);
+	if (w->memcg && host_cgroup_begin(&run->cgroup, err))
+		return -1;
+	if (!w->fs)
+		return 0;
+	return host_scratch_make(&run->scratch, &setup->place,
+				 w->fs_bytes(&setup->job->params), err);
+}
+
+static void leave_place(struct running *run)
+{
+	host_scratch_remove(&run->scratch);
+	host_cgroup_sweep();
+	free(run->cgroup);
+}
+
+static int run_passes(struct running *run, const struct workload *w,
+		      struct trial *trials, size_t n, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct trial *t = &trials[i];
+
+		t->done = true;
+		/* Behind the passes, perhaps the one that functions get. */
+		for (int64_t pass = 0;
+		     pass < run->passes + run->setup->functions && !rc; pass++)
+			rc = one_pass(run, w, pass, t, err);
+	}
+	return rc;
 }
 
 static int local_run(const struct machine_setup *setup,
@@ -297,7 +419,11 @@ static int local_run(const struct machine_setup *setup,
 		     size_t n, struct err *err)
 {
 	const struct workload *w = workload_find(setup->job->workload);
-	struct running run = { .setup = setup, .passes = setup->job->passes };
+	struct running run = {
+		.setup = setup,
+		.passes = setup->job->passes,
+		.scratch.fd = -1,
+	};
 	struct lock lock = { .fd = -1 };
 	int rc = check_place(setup, err);
 
@@ -306,29 +432,40 @@ static int local_run(const struct machine_setup *setup,
 	if (!setup->silent)
 		progress_begin("run %s, %" PRId64 " passes", w->name,
 			       run.passes);
-	for (size_t i = 0; i < n && !rc; i++) {
-		struct trial *t = &trials[i];
-
-		t->done = true;
-		for (int64_t pass = 0; pass < run.passes && !rc; pass++)
-			rc = one_pass(&run, w, pass, t, err);
-	}
-	end_settings(&lock);
+	rc = make_place(&run, w, err);
+	if (!rc)
+		rc = run_passes(&run, w, trials, n, err);
+	leave_place(&run);
+	end_settings(&run, &lock);
 	if (!setup->silent)
 		progress_end(rc ? NULL : "done");
 	return rc;
 }
 
-int machine_local_check(const struct workload *w, struct err *err)
+/* ---- before all of it ---------------------------------------------------------- */
+
+int machine_local_enter(const struct workload *w,
+			const struct host_place *place, struct err *err)
 {
+	if (!w->fs && place->dir)
+		return err_set(err, EXIT_USAGE,
+			       "--dir: %s needs no file system", w->name);
+	if (!w->fs && place->scratch)
+		return err_set(err, EXIT_USAGE,
+			       "--scratch: %s needs no file system", w->name);
+	if (!w->memcg && place->mount)
+		return err_set(err, EXIT_USAGE,
+			       "--mount: %s needs no memory cgroup", w->name);
+	if (place->dir && place->scratch)
+		return err_set(err, EXIT_USAGE,
+			       "--dir and --scratch: a file system that is there, or a new one, not both");
 	if (!w->fs && !w->memcg)
 		return 0;
-	return err_set(err, EXIT_ENVIRONMENT,
-		       "%s needs %s%s%s, which this folab does not set up on a host: folab ab measures it in guests",
-		       w->name, w->fs ? "a scratch file system (" : "",
-		       w->fs ? w->fs : "",
-		       !w->memcg ? ")" : w->fs ? ") and a memory cgroup" :
-		       "a memory cgroup");
+	if (geteuid())
+		return err_set(err, EXIT_ENVIRONMENT,
+			       "%s needs root on this host (a memory cgroup, a scratch file system, settings of the kernel); folab ab measures it in guests, without",
+			       w->name);
+	return w->memcg ? host_cgroup_enter(place, err) : 0;
 }
 
 const struct machine_ops machine_local = {

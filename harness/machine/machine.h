@@ -10,6 +10,13 @@
 #include "../../workloads/workloads.h"
 #include "../record/record.h"
 
+/* What a workload that needs a file system or a memory cgroup gets here. */
+struct host_place {
+	const char *dir;	/* directory on a file system that is there */
+	const char *scratch;	/* else: where the image of one lies; NULL: default */
+	bool mount;		/* cgroup2 may be mounted, its controller enabled */
+};
+
 struct machine_setup {
 	const struct arch *arch;
 	const struct job *job;
@@ -36,6 +43,8 @@ struct machine_setup {
 	int (*after_pass)(void *arg, int64_t pass, struct sample *s,
 			  struct err *err);
 	void *after_arg;
+	struct host_place place;
+	bool functions;		/* sample functions, in one more pass */
 	bool silent;		/* the progress line is the caller's */
 };
 
@@ -65,8 +74,14 @@ extern const struct machine_ops machine_emulated;
  * no other side that could go on.
  */
 extern const struct machine_ops machine_local;
-/* EXIT_ENVIRONMENT for a workload that the local machine can't run. */
-int machine_local_check(const struct workload *w, struct err *err);
+/*
+ * Before anything else is done for a run of @w: EXIT_ENVIRONMENT with a line
+ * that helps if this host lacks something that it needs.  Where systemd runs
+ * and @w makes cgroups, this starts the program again with the arguments that
+ * it has, in a scope that systemd delegates, and does not return.
+ */
+int machine_local_enter(const struct workload *w,
+			const struct host_place *place, struct err *err);
 
 /*
  * Path of something that we build ("agent-arm64", "plugin.so"): beside the

@@ -93,7 +93,7 @@ static int run_tool(const char *name, const struct strlist *args,
  * Everything that mkfs.xfs would choose by this host or by its release is
  * pinned, as far as 6.1 knows it.
  */
-static int make_fs(const char *image, struct err *err)
+int scratch_mkfs(const char *image, struct err *err)
 {
 	static const char *const fixed[] = {
 		"-q", "-f", "-K", "-L", "folab", "-b", "size=4096",
@@ -258,7 +258,7 @@ int scratch_make(const struct job *job, const char *dir, const char *path,
 		err_sys(err, EXIT_ENVIRONMENT, errno, "can't make %s", image);
 		goto out;
 	}
-	if (!make_fs(image, err) && !make_repeatable(image, err))
+	if (!scratch_mkfs(image, err) && !make_repeatable(image, err))
 		rc = write_runs(image, size, path, err);
 out:
 	if (fd >= 0)

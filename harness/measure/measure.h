@@ -27,6 +27,7 @@ void lines_drop(struct lines *l);
 /* Where a pass runs, and what is usual there. */
 struct place {
 	const char *dir;	/* parent of its directory; NULL: it gets none */
+	const char *cgroup;	/* parent of its cgroup; NULL: the root */
 	int64_t seed;
 	/*
 	 * Begin the window at a phase of the timer tick that hangs on the seed:
@@ -49,6 +50,8 @@ struct place {
 	 */
 	bool (*idle)(void *arg);
 	void *arg;		/* for enter and idle */
+	/* Sample functions in the window, and add a line with the profile. */
+	bool functions;
 };
 
 /*
@@ -80,5 +83,22 @@ void probes_ready(struct probes *p);
 void probes_begin(struct probes *p);
 void probes_end(struct probes *p, struct sample *sample);
 void probes_free(struct probes *p);
+
+/* ---- functions, by sampling (sampler.c) --------------------------------------- */
+
+/*
+ * Samples of the kernel's code in this thread, @threads: and in those that it
+ * will start.  EXIT_ENVIRONMENT if this kernel gives none.
+ */
+struct sampler;
+struct sampler *sampler_new(bool threads, struct err *err);
+void sampler_begin(struct sampler *s);
+void sampler_end(struct sampler *s);
+/*
+ * Once, after the end: add to @p, in which samples stand for instructions, and
+ * put functions.{samples,lost,hertz,cycles} into @c.
+ */
+void sampler_take(struct sampler *s, struct profile *p, struct counters *c);
+void sampler_free(struct sampler *s);
 
 #endif

@@ -22,6 +22,8 @@ struct pass {
 	const struct place *place;
 	struct lines *lines;
 	struct probes *probes;
+	struct sampler *sampler;	/* NULL: functions are not asked for */
+	struct profile profile;
 };
 
 static void phase(struct workload_env *env, const char *name)
@@ -62,6 +64,8 @@ static void window_begin(struct workload_env *env)
 
 	if (pass->place->tick_phase)
 		wait_for_phase(env->seed);
+	if (pass->sampler)
+		sampler_begin(pass->sampler);
 	probes_begin(pass->probes);
 }
 
@@ -70,6 +74,11 @@ static void window_end(struct workload_env *env)
 	struct pass *pass = env->agent;
 
 	probes_end(pass->probes, env->sample);
+	if (pass->sampler) {
+		sampler_end(pass->sampler);
+		sampler_take(pass->sampler, &pass->profile,
+			     &env->sample->counters);
+	}
 }
 
 static int measure(const struct workload *w, struct workload_env *env,
@@ -81,11 +90,16 @@ static int measure(const struct workload *w, struct workload_env *env,
 
 	if (w->prepare(env, &state, err))
 		goto out;
+	if (pass->place->functions) {
+		pass->sampler = sampler_new(env->threads, err);
+		if (!pass->sampler)
+			goto out;
+	}
 	pass->probes = probes_new(pass->place->lock_memory, env->threads, err);
-	if (!pass->probes)
-		goto out;
-	ret = w->run(env, state, err);
+	if (pass->probes)
+		ret = w->run(env, state, err);
 	probes_free(pass->probes);
+	sampler_free(pass->sampler);
 	if (!ret)
 		ret = w->verify(env, state, err);
 out:
@@ -120,7 +134,9 @@ static int in_child(const struct job *job, const struct workload *w,
 	struct wire sample = { .type = WIRE_SAMPLE };
 	char *dir = !place->dir ? NULL :
 		xasprintf("%s/pass-%lld", place->dir, (long long)number);
-	char *cgroup = xasprintf("folab-%lld", (long long)number);
+	char *cgroup = xasprintf("%s%sfolab-%lld",
+				 place->cgroup ? place->cgroup : "",
+				 place->cgroup ? "/" : "", (long long)number);
 	struct workload_env env = {
 		.params = &job->params,
 		.pass = number,
@@ -146,6 +162,13 @@ static int in_child(const struct job *job, const struct workload *w,
 		lines_keep_error(&lines, &err);
 	else
 		lines_keep(&lines, &sample);
+	if (!ret && place->functions) {
+		struct wire profile_line = { .type = WIRE_PROFILE };
+
+		profile_line.profile = pass.profile;
+		lines_keep(&lines, &profile_line);
+	}
+	profile_free(&pass.profile);
 	ret = lines_write(&lines, fd) ? EXIT_RUN : ret ? EXIT_NO : EXIT_OK;
 	lines_drop(&lines);
 	sample_free(&sample.sample);

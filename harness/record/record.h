@@ -241,6 +241,8 @@ enum wire_type {
 	WIRE_HELLO, WIRE_PHASE, WIRE_SAMPLE, WIRE_ERROR, WIRE_DONE,
 	/* of a job of cases, as they happen */
 	WIRE_CASE, WIRE_KTAP, WIRE_CASE_END,
+	/* of the local machine, behind its sample; no guest sends it */
+	WIRE_PROFILE,
 };
 /* Behind an exit status of 0..255: killed by signal code - WIRE_SIGNAL. */
 #define WIRE_SIGNAL	256
@@ -260,6 +262,7 @@ struct wire {
 	 */
 	int64_t code;
 	struct sample sample;	/* SAMPLE */
+	struct profile profile;	/* PROFILE */
 };
 void wire_free(struct wire *w);
 /* One line without newline, caller frees. */

@@ -322,11 +322,14 @@ static int write_in(const char *dir, const char *name, json_t *o,
 
 int result_write(const char *dir, const struct result *r, struct err *err)
 {
+	/* Of one side there may be none. */
+	if ((!result_one_sided(r) || r->profile[0].windows) &&
+	    write_in(dir, "profile-A.json", profile_to_json(&r->profile[0]),
+		     err))
+		return -1;
 	if (!result_one_sided(r) &&
-	    (write_in(dir, "profile-A.json", profile_to_json(&r->profile[0]),
-		      err) ||
-	     write_in(dir, "profile-B.json", profile_to_json(&r->profile[1]),
-		      err)))
+	    write_in(dir, "profile-B.json", profile_to_json(&r->profile[1]),
+		     err))
 		return -1;
 	if (r->two_by_two.asked &&
 	    (write_in(dir, "profile-C.json",
@@ -348,6 +351,15 @@ static int read_in(const char *dir, const char *name, json_t **o,
 	return rc;
 }
 
+static bool has_profile(const char *dir)
+{
+	char *path = xasprintf("%s/profile-A.json", dir);
+	bool has = file_exists(path);
+
+	free(path);
+	return has;
+}
+
 int result_read(const char *dir, struct result *r, struct err *err)
 {
 	static const char *const profiles[] = {
@@ -364,7 +376,8 @@ int result_read(const char *dir, struct result *r, struct err *err)
 	}
 	rc = result_from_json(r, o, err);
 	json_decref(o);
-	n = result_one_sided(r) ? 0 : r->two_by_two.asked ? 4 : 2;
+	n = result_one_sided(r) ? has_profile(dir) :
+	    r->two_by_two.asked ? 4 : 2;
 	for (int s = 0; s < n && !rc; s++) {
 		rc = read_in(dir, profiles[s], &o, err);
 		if (rc)

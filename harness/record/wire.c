@@ -13,12 +13,14 @@ static const char *const names[] = {
 	[WIRE_CASE] = "case",
 	[WIRE_KTAP] = "ktap",
 	[WIRE_CASE_END] = "case_end",
+	[WIRE_PROFILE] = "profile",
 };
 
 void wire_free(struct wire *w)
 {
 	free(w->text);
 	sample_free(&w->sample);
+	profile_free(&w->profile);
 	memset(w, 0, sizeof(*w));
 }
 
@@ -32,6 +34,9 @@ char *wire_format(const struct wire *w)
 		json_object_set_new(o, "schema", json_string(WIRE_SCHEMA));
 	if (w->type == WIRE_SAMPLE)
 		json_object_set_new(o, "sample", sample_to_json(&w->sample));
+	else if (w->type == WIRE_PROFILE)
+		json_object_set_new(o, "profile",
+				    profile_to_json(&w->profile));
 	else if (w->type != WIRE_DONE)
 		json_object_set_new(o, "text", rec_text(w->text));
 	if (w->type == WIRE_ERROR || w->type == WIRE_DONE ||
@@ -47,7 +52,7 @@ char *wire_format(const struct wire *w)
 static int members(const json_t *o, struct wire *w, struct err *err)
 {
 	const char *schema;
-	json_t *sample;
+	json_t *sample, *profile;
 
 	switch (w->type) {
 	case WIRE_HELLO:
@@ -65,6 +70,11 @@ static int members(const json_t *o, struct wire *w, struct err *err)
 				 err))
 			return -1;
 		return sample_from_json(&w->sample, sample, err);
+	case WIRE_PROFILE:
+		if (js_container(o, "line", "profile", JSON_OBJECT, &profile,
+				 err))
+			return -1;
+		return profile_from_json(&w->profile, profile, err);
 	case WIRE_ERROR:
 		if (rec_get_text(o, "error", "text", &w->text, err))
 			return -1;

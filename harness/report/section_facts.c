@@ -140,6 +140,27 @@ static void add_bytes(struct lines *l, const struct result *r)
 		  mib[0], mib[1], asked / n_asked / (1 << 20));
 }
 
+/* What the harness adds to what it measures, at worst. */
+static void add_overhead(struct lines *l, const struct result *r)
+{
+	double worst = -1, of = 0, own, all;
+
+	if (subject_of(r->workload) != SUBJECT_RECLAIM)
+		return;
+	for (size_t i = 0; i < r->n_trials; i++)
+		for (size_t k = 0; k < r->trials[i].n_samples; k++)
+			if (window_overhead(&r->trials[i].samples[k], &own,
+					    &all) &&
+			    own / all > worst) {
+				worst = own / all;
+				of = own;
+			}
+	if (worst >= 0)
+		lines_add(l, RANK_NOTE,
+			  "folab's own in the window: %.0f instructions, %.5f %% at most",
+			  of, worst * 100);
+}
+
 /* "0: 25.0%, 1: 75.0%" of both sides' pages; NULL: not known. */
 static char *nodes_of(const struct result *r)
 {
@@ -328,6 +349,7 @@ void section_facts(struct lines *l, const struct result *r)
 	lines_add(l, RANK_BLANK, "%s", "");
 	add_orders(l, r);
 	add_bytes(l, r);
+	add_overhead(l, r);
 	add_cleared(l, r);
 	add_delays(l, r);
 	add_decisions(l, r);

@@ -154,3 +154,27 @@ void section_functions(struct lines *l, const struct result *r)
 			     &v[i]);
 	free(v);
 }
+
+/* Shares of the samples, of a run on this host. */
+void section_samples(struct lines *l, const struct result *r)
+{
+	const struct profile *p = &r->profile[0];
+	double all = p->kernel_instructions;
+
+	if (all <= 0 || !p->n_fn)
+		return;
+	lines_add(l, RANK_BLANK, "%s", "");
+	lines_add(l, RANK_FUNCTIONS, "%-*s%11s%14s", FUNCTION_WIDTH,
+		  "share of the samples in the kernel", "own",
+		  "with callees");
+	for (size_t i = 0; i < p->n_fn && i < FUNCTIONS_SHOWN; i++) {
+		const struct profile_fn *f = &p->fn[i];
+		char *name = clean_start(f->name, "", FUNCTION_WIDTH - 1);
+
+		lines_add(l, i < FUNCTIONS_KEPT ? RANK_FUNCTIONS :
+						  RANK_FUNCTION + (int)i,
+			  "%-*s%9.1f %%%12.1f %%", FUNCTION_WIDTH, name,
+			  f->self / all * 100, f->inclusive / all * 100);
+		free(name);
+	}
+}

@@ -57,6 +57,8 @@ static void set_instructions(struct result *r, const int64_t *a,
 			     "pmu.kernel_instructions", b[i]);
 	}
 	fake_unset(r, 0, "plugin.kernel_instructions");
+	/* Of so few, the harness's own would be too many. */
+	fake_set(r, 0, "plugin.user_instructions", 0);
 }
 
 /* ---- a valid run ----------------------------------------------------------- */
@@ -246,6 +248,11 @@ static void steal_missing(struct result *r)
 	fake_unset(r, 'B', "memcg.pgsteal");
 }
 
+static void overhead(struct result *r)
+{
+	fake_set(r, 'B', "plugin.user_instructions", 100000);
+}
+
 static void kswapd(struct result *r)
 {
 	fake_set(r, 'A', "vmstat.pgscan_kswapd", 64);
@@ -388,6 +395,8 @@ static const struct rule {
 	{ "nothing", nothing, "A seed 1: nothing was reclaimed" },
 	{ "errno", einval, "B seed 1: memory.reclaim failed: EINVAL" },
 	{ "pgsteal not counted", steal_missing, "no counter memcg.pgsteal" },
+	{ "overhead", overhead,
+	  "instructions are folab's own, more than 0.1 %" },
 	{ "kswapd", kswapd, "A seed 1: 64 pages scanned by kswapd" },
 	{ "kswapd not counted", kswapd_missing, "no counter vmstat.pgscan_kswapd" },
 	{ "oom", oom, "A seed 1: 1 times out of memory" },

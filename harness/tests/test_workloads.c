@@ -486,7 +486,7 @@ static void settings_outlive_a_kill(void **state)
 	char *a = test_file(dir, "a", "128\n");
 	char *choice = test_file(dir, "c", "always [madvise] never\n");
 	char *journal = xasprintf("%s/journal", dir);
-	struct knobs k = { 0 }, lost = { 0 };
+	struct knobs k = { 0 }, lost = { 0 }, inner = { 0 };
 	struct err err = { 0 };
 
 	assert_int_equal(knobs_replay(journal), 0);
@@ -504,6 +504,14 @@ static void settings_outlive_a_kill(void **state)
 	assert_true(file_exists(journal));
 	knobs_restore(&k);
 	assert_false(file_exists(journal));
+	/* One within the other's time takes out what it put in, no more. */
+	assert_int_equal(knobs_set(&k, a, "640", &err), 0);
+	assert_int_equal(knobs_do(&inner, choice, "+x", "-x", &err), 0);
+	knobs_restore(&inner);
+	assert_holds(choice, "-xdvise[madvise] never\n");
+	assert_int_equal(knobs_replay(journal), 1);
+	knobs_restore(&k);
+	assert_false(file_exists(journal));
 	/* No journal, no change. */
 	knobs_journal("/nonexistent/journal");
 	assert_int_equal(knobs_set(&k, a, "640", &err), -1);
@@ -513,6 +521,7 @@ static void settings_outlive_a_kill(void **state)
 		free(lost.v[--lost.n].path);
 		free(lost.v[lost.n].before);
 	}
+	free(lost.v);
 	free(journal);
 	free(choice);
 	free(a);
