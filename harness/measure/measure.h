@@ -70,11 +70,14 @@ int pass_run(const struct job *job, const struct workload *w, int64_t pass,
  * @sample gets pmu.*, time.* and vmstat.* when the window ends.
  */
 struct probes;
+struct sampler;
 /*
  * @lock_memory: it is an error if memory can't be locked.  @threads: of this
- * thread and of those that it will start.
+ * thread and of those that it will start.  @sampler: runs in the window too;
+ * NULL: none.
  */
-struct probes *probes_new(bool lock_memory, bool threads, struct err *err);
+struct probes *probes_new(bool lock_memory, bool threads,
+			  struct sampler *sampler, struct err *err);
 /*
  * Whatever of probes_begin() touches memory, if it has to be over before; else
  * probes_begin() does it.
@@ -90,7 +93,6 @@ void probes_free(struct probes *p);
  * Samples of the kernel's code in this thread, @threads: and in those that it
  * will start.  EXIT_ENVIRONMENT if this kernel gives none.
  */
-struct sampler;
 struct sampler *sampler_new(bool threads, struct err *err);
 void sampler_begin(struct sampler *s);
 void sampler_end(struct sampler *s);

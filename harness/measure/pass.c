@@ -64,8 +64,6 @@ static void window_begin(struct workload_env *env)
 
 	if (pass->place->tick_phase)
 		wait_for_phase(env->seed);
-	if (pass->sampler)
-		sampler_begin(pass->sampler);
 	probes_begin(pass->probes);
 }
 
@@ -74,11 +72,9 @@ static void window_end(struct workload_env *env)
 	struct pass *pass = env->agent;
 
 	probes_end(pass->probes, env->sample);
-	if (pass->sampler) {
-		sampler_end(pass->sampler);
+	if (pass->sampler)
 		sampler_take(pass->sampler, &pass->profile,
 			     &env->sample->counters);
-	}
 }
 
 static int measure(const struct workload *w, struct workload_env *env,
@@ -95,7 +91,8 @@ static int measure(const struct workload *w, struct workload_env *env,
 		if (!pass->sampler)
 			goto out;
 	}
-	pass->probes = probes_new(pass->place->lock_memory, env->threads, err);
+	pass->probes = probes_new(pass->place->lock_memory, env->threads,
+				  pass->sampler, err);
 	if (pass->probes)
 		ret = w->run(env, state, err);
 	probes_free(pass->probes);

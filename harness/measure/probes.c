@@ -36,6 +36,7 @@ struct clocks {
 struct probes {
 	bool threads;			/* of all threads, not only of this one */
 	bool ready;			/* probes_ready() is done */
+	struct sampler *sampler;	/* NULL: none */
 	int kernel_fd, user_fd;		/* PMU, -1: has none */
 	struct clocks before, after;
 	struct counters vmstat_before, vmstat_after;
@@ -120,10 +121,12 @@ static void vmstat_read(struct counters *c)
 
 /* ---- the window --------------------------------------------------------------- */
 
-struct probes *probes_new(bool lock_memory, bool threads, struct err *err)
+struct probes *probes_new(bool lock_memory, bool threads,
+			  struct sampler *sampler, struct err *err)
 {
 	struct probes *p = xcalloc(1, sizeof(*p));
 
+	p->sampler = sampler;
 	p->threads = threads;
 	/* Emulated x86_64 has no PMU; then these counters are left out. */
 	p->kernel_fd = pmu_open(true, -1, threads);
@@ -158,6 +161,9 @@ void probes_begin(struct probes *p)
 		ioctl(p->kernel_fd, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
 		ioctl(p->kernel_fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
 	}
+	/* Innermost, or it would see what the probes do themselves. */
+	if (p->sampler)
+		sampler_begin(p->sampler);
 	FOLAB_WINDOW_BEGIN();
 }
 
@@ -166,6 +172,8 @@ void probes_end(struct probes *p, struct sample *sample)
 	struct counters *c = &sample->counters;
 
 	FOLAB_WINDOW_END();
+	if (p->sampler)
+		sampler_end(p->sampler);
 	if (p->kernel_fd >= 0)
 		ioctl(p->kernel_fd, PERF_EVENT_IOC_DISABLE,
 		      PERF_IOC_FLAG_GROUP);
