@@ -45,7 +45,7 @@ override CFLAGS += -std=gnu11 -Wall -Wextra -Wshadow -Wmissing-prototypes \
 # ---- the rooms ------------------------------------------------------------
 
 ROOMS	:= harness/base harness/record cgroups harness/plan harness/build \
-	   harness/analyse workloads harness/report harness/measure \
+	   harness/analyse workloads harness/report harness/attach harness/measure \
 	   harness/machine harness/cmd
 # What the agent is made of: the floors below it.
 GUEST	:= harness/base harness/record cgroups workloads harness/measure \

@@ -15,6 +15,7 @@ static const struct command commands[] = {
 	{ "check", cmd_check, "run the correctness cases on a kernel, print KTAP" },
 	{ "mutants", cmd_mutants, "do the cases catch the mistakes they are there for" },
 	{ "report", cmd_report, "print the report of an earlier run" },
+	{ "attach", cmd_attach, "put a report into the cover letter of a series" },
 	{ "build", cmd_build, "build a kernel, print the image's path" },
 	{ "list", cmd_list, "scenarios, series, cases, workloads, metrics" },
 	{ "doctor", cmd_doctor, "what this host can and cannot do" },

@@ -101,6 +101,16 @@ int file_read(const char *path, size_t max, char **data, size_t *len,
  */
 int file_write(const char *path, const void *data, size_t len,
 	       struct err *err);
+/*
+ * The same for a file of the user's that is there: it keeps its mode and its
+ * owner, and a symbolic link stays one, to the new file.  EXIT_ENVIRONMENT if
+ * that can't be, or if the file does not hold @old any more: somebody else has
+ * written it since.
+ */
+int file_replace(const char *path, const char *old, const char *text,
+		 struct err *err);
+/* @text as a file without a name: its fd, to be closed, or -1 with @err set. */
+int file_of_text(const char *text, struct err *err);
 int file_copy(const char *from, const char *to, struct err *err); /* atomic too */
 /*
  * One write(2) of @text into a file that is there, as the files of the kernel
@@ -190,6 +200,38 @@ int child_capture(const struct child_spec *spec, bool merge, char **out,
 		  struct err *err);
 /* Is a program of that name in PATH? */
 bool program_exists(const char *name);
+
+/* ---- git (git.c) ------------------------------------------------------- */
+
+/* Where git works.  @dir for a user's repository, @repo for one of ours. */
+struct git {
+	const char *dir;
+	const char *repo;	/* GIT_DIR */
+	const char *index;	/* GIT_INDEX_FILE, or NULL */
+	const char *tree;	/* GIT_WORK_TREE, or NULL */
+	const char *input;	/* text for standard input, or NULL */
+};
+/* Exit status, output and messages in *out; -1 with @err set: did not run. */
+int git_try(const struct git *g, char **out, struct err *err, ...)
+	__attribute__((sentinel));
+/* As git_try, but a non-zero exit is an error with git's own last line. */
+int git_run(const struct git *g, struct err *err, ...)
+	__attribute__((sentinel));
+/*
+ * Exit status, and standard output alone, all of it, up to a NUL byte, in *out;
+ * -1 with @err set: did not run.
+ */
+int git_text(const struct git *g, char **out, struct err *err, ...)
+	__attribute__((sentinel));
+/* First line of standard output, caller frees; NULL with @err set. */
+char *git_line(const struct git *g, struct err *err, ...)
+	__attribute__((sentinel));
+/* The arguments that run git at @g, without those of the command itself. */
+void git_argv(const struct git *g, struct strlist *argv);
+/* Set @err from git's last "fatal:" or "error:" line in @said (cut up). */
+void git_complain(char *said, struct err *err);
+/* Does @text tell of a full disk?  Then @err is set to that. */
+bool no_space(const char *text, struct err *err);
 
 /* ---- content hashes (hash.c) ------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -137,6 +138,73 @@ int file_write(const char *path, const void *data, size_t len,
 	}
 	free(tmp);
 	return rc;
+}
+
+/* Does @path still hold @old?  Else it is somebody else's work by now. */
+static int check_holds(const char *path, const char *old, struct err *err)
+{
+	size_t want = strlen(old), len;
+	bool same;
+	char *now;
+
+	if (file_read(path, want + 1, &now, &len, err)) {
+		err_prefix(err, "it changed meanwhile");
+		return -1;
+	}
+	same = len == want && !memcmp(now, old, len);
+	free(now);
+	return same ? 0 : err_set(err, EXIT_ENVIRONMENT,
+				  "%s was changed meanwhile; try again", path);
+}
+
+int file_replace(const char *path, const char *old, const char *text,
+		 struct err *err)
+{
+	char *real = realpath(path, NULL), *tmp;
+	struct stat st;
+	int fd = -1, rc = -1;
+
+	/* A rename(2) would not ask whether the file itself may be written. */
+	if (!real || stat(real, &st) || access(real, W_OK)) {
+		err_sys(err, EXIT_ENVIRONMENT, errno, "can't write %s", path);
+		free(real);
+		return -1;
+	}
+	tmp = beside(real);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		err_sys(err, EXIT_ENVIRONMENT, errno, "can't write %s", path);
+		goto out;
+	}
+	/* The mode last: a change of owner takes set-id bits away. */
+	if (write_all(fd, text, strlen(text)) ||
+	    fchown(fd, st.st_uid, st.st_gid) ||
+	    fchmod(fd, st.st_mode & 07777))
+		err_sys(err, EXIT_ENVIRONMENT, errno,
+			"can't write %s with its mode and owner", path);
+	else if (!check_holds(real, old, err)) {
+		rc = commit_file(fd, tmp, real, err);
+		goto out;
+	}
+	close(fd);
+	unlink(tmp);
+out:
+	free(tmp);
+	free(real);
+	return rc;
+}
+
+int file_of_text(const char *text, struct err *err)
+{
+	int fd = memfd_create("text", MFD_CLOEXEC);
+
+	if (fd >= 0 && !write_all(fd, text, strlen(text)) &&
+	    lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	err_sys(err, EXIT_ENVIRONMENT, errno, "can't keep text in memory");
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 static int copy_fd(int in, int out)

@@ -43,31 +43,6 @@ struct spec {
 int spec_parse(struct spec *s, const char *text, struct err *err);
 void spec_free(struct spec *s);
 
-/* ---- git.c -------------------------------------------------------------- */
-
-/* Where git works.  @dir for a user's repository, @repo for one of ours. */
-struct git {
-	const char *dir;
-	const char *repo;	/* GIT_DIR */
-	const char *index;	/* GIT_INDEX_FILE, or NULL */
-	const char *tree;	/* GIT_WORK_TREE, or NULL */
-};
-/* Exit status, output and messages in *out; -1 with @err set: did not run. */
-int git_try(const struct git *g, char **out, struct err *err, ...)
-	__attribute__((sentinel));
-/* As git_try, but a non-zero exit is an error with git's own last line. */
-int git_run(const struct git *g, struct err *err, ...)
-	__attribute__((sentinel));
-/* First line of standard output, caller frees; NULL with @err set. */
-char *git_line(const struct git *g, struct err *err, ...)
-	__attribute__((sentinel));
-/* The arguments that run git at @g, without those of the command itself. */
-void git_argv(const struct git *g, struct strlist *argv);
-/* Set @err from git's last "fatal:" or "error:" line in @said (cut up). */
-void git_complain(char *said, struct err *err);
-/* Does @text tell of a full disk?  Then @err is set to that. */
-bool no_space(const char *text, struct err *err);
-
 /* ---- source.c ----------------------------------------------------------- */
 
 struct source {

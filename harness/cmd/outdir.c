@@ -65,20 +65,64 @@ static bool is_ours(const char *dir)
 	return ours;
 }
 
+/* Where results go that have not been told where. */
+static char *default_dir(void)
+{
+	char *tree = home_path("Makefile"), *dir;
+
+	dir = file_exists(tree) ? home_path("results") : xstrdup("results");
+	free(tree);
+	return dir;
+}
+
 static char *default_path(const char *name)
 {
-	char *tree = home_path("Makefile"), *dir, *path;
+	char *dir = default_dir(), *path;
 	time_t now = time(NULL);
 	struct tm tm;
 	char when[32];
 
 	localtime_r(&now, &tm);
 	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
-	dir = file_exists(tree) ? home_path("results") : xstrdup("results");
 	path = xasprintf("%s/%s-%s", dir, name, when);
 	free(dir);
-	free(tree);
 	return path;
+}
+
+static bool is_later(const struct stat *a, const struct stat *b)
+{
+	return a->st_mtim.tv_sec > b->st_mtim.tv_sec ||
+		(a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+		 a->st_mtim.tv_nsec > b->st_mtim.tv_nsec);
+}
+
+char *outdir_newest(struct err *err)
+{
+	char *dir = default_dir(), *best = NULL;
+	DIR *d = opendir(dir);
+	struct stat st, best_st = { 0 };
+	struct dirent *de;
+
+	while (d && (de = readdir(d))) {
+		char *json = xasprintf("%s/result.json", de->d_name);
+
+		if (de->d_name[0] != '.' && !str_ends(de->d_name, ".partial") &&
+		    !str_ends(de->d_name, ".old") &&
+		    !fstatat(dirfd(d), json, &st, 0) &&
+		    (!best || is_later(&st, &best_st))) {
+			free(best);
+			best = xasprintf("%s/%s", dir, de->d_name);
+			best_st = st;
+		}
+		free(json);
+	}
+	if (d)
+		closedir(d);
+	if (!best)
+		err_set(err, EXIT_USAGE,
+			"there is no result in %s; name one with -r", dir);
+	free(dir);
+	return best;
 }
 
 /* May @path, if it is there, be replaced by a result, or removed? */

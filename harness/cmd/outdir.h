@@ -28,5 +28,10 @@ int outdir_open(struct outdir *d, const char *path, const char *name,
 int outdir_commit(struct outdir *d, struct err *err);
 /* Also when open or commit failed: removes what is not committed. */
 void outdir_close(struct outdir *d);
+/*
+ * The newest result where outdir_open() puts those of no other path.  Caller
+ * frees; NULL with EXIT_USAGE: there is none.
+ */
+char *outdir_newest(struct err *err);
 
 #endif

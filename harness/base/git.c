@@ -2,8 +2,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "private.h"
+#include "base.h"
 
 /*
  * What a hook, a rebase or the user's shell left in the environment must not
@@ -52,15 +53,26 @@ static int run(const struct git *g, bool merge, char **out, struct err *err,
 		.dir = g->tree ? g->tree : g->dir,
 		.output = -1,
 	};
+	char input[64];
 	const char *arg;
-	int rc;
+	int fd = -1, rc;
 
+	if (g->input) {
+		fd = file_of_text(g->input, err);
+		if (fd < 0)
+			return -1;
+		snprintf(input, sizeof(input), "/proc/%d/fd/%d",
+			 (int)getpid(), fd);
+		spec.input = input;
+	}
 	git_argv(g, &argv);
 	while ((arg = va_arg(ap, const char *)))
 		strlist_add(&argv, arg);
 	spec.argv = argv.v;
 	rc = child_capture(&spec, merge, out, err);
 	strlist_free(&argv);
+	if (fd >= 0)
+		close(fd);
 	return rc;
 }
 
@@ -114,6 +126,17 @@ int git_run(const struct git *g, struct err *err, ...)
 		git_complain(said, err);
 	free(said);
 	return rc ? -1 : 0;
+}
+
+int git_text(const struct git *g, char **out, struct err *err, ...)
+{
+	va_list ap;
+	int rc;
+
+	va_start(ap, err);
+	rc = run(g, false, out, err, ap);
+	va_end(ap);
+	return rc;
 }
 
 char *git_line(const struct git *g, struct err *err, ...)
