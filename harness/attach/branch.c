@@ -80,8 +80,8 @@ static int find_commit(const struct letter *l, char **commit, struct err *err)
 	free(out);
 	out = NULL;
 	if (rc >= 0)
-		rc = git_text(&g, &out, err, "log", "--first-parent",
-			      "--max-count=1", "--format=%H",
+		rc = git_text(&g, &out, err, "rev-list", "--first-parent",
+			      "--max-count=1", "--basic-regexp",
 			      "--grep=^" B4_TRACKING "$", l->tip,
 			      rc == 0 ? "--not" : NULL, below, NULL);
 	free(below);
@@ -91,7 +91,7 @@ static int find_commit(const struct letter *l, char **commit, struct err *err)
 	if (rc > 0) {
 		free(out);
 		return err_set(err, EXIT_ENVIRONMENT,
-			       "%s: git log can't read it", l->name);
+			       "%s: git rev-list can't read it", l->name);
 	}
 	out[strcspn(out, "\n")] = '\0';
 	if (*out)

@@ -11,8 +11,10 @@
 /* What git mailsplit takes for the beginning of the next mail. */
 static bool is_separator(const char *text, struct line l)
 {
-	return span_matches(text, l.at, l.stop,
-			    "^From .*[0-9]:[0-9][0-9].* (199|2[0-9]{2})[0-9]");
+	/* A mailbox may be long, and few lines begin so. */
+	return !strncmp(text + l.at, "From ", 5) &&
+		span_matches(text, l.at, l.stop,
+			     "^From .*[0-9]:[0-9][0-9].* (199|2[0-9]{2})[0-9]");
 }
 
 /* The value of header @name in text[at..end), unfolded; NULL: there is none. */
