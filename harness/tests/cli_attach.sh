@@ -268,6 +268,18 @@ attach -r "$arm64" b4/hand
 tap "a branch that nobody has checked out" eval '[ $rc = 0 ] && [ $(git rev-parse b4/hand) = $new ]'
 git update-ref refs/heads/b4/hand $old
 git checkout -q b4/hand
+# Somebody commits while the new commits are being written.
+mkdir "$work/bin"
+cat > "$work/bin/git" <<END
+#!/bin/sh
+case "\$*" in *hash-object*) $(command -v git) update-ref refs/heads/b4/hand topic ;; esac
+exec $(command -v git) "\$@"
+END
+chmod +x "$work/bin/git"
+raced() { PATH=$work/bin:$PATH fails 3 'git: ' "$folab" attach -r "$arm64" b4/hand; }
+tap "a branch that moves meanwhile stays where it went" eval \
+	'raced && [ $(git rev-parse b4/hand) = $(git rev-parse topic) ]'
+git update-ref refs/heads/b4/hand $old
 printf '#!/bin/sh\nexit 1\n' > .git/hooks/reference-transaction
 chmod +x .git/hooks/reference-transaction
 tap "git refuses the new head" refused 3 'git: '
