@@ -73,6 +73,20 @@ static bool size_word(const char *word, const char *key, uint64_t *bytes)
 	return str_starts(word, key) && !parse_size(word + strlen(key), bytes);
 }
 
+/* A comma divides options, two of them are one that belongs to an option. */
+static void take_commas(char *word)
+{
+	char *to = word;
+
+	for (const char *from = word; *from; from++) {
+		if (from[0] == ',' && from[1] == ',')
+			*to++ = *from++;
+		else
+			*to++ = *from == ',' ? ' ' : *from;
+	}
+	*to = '\0';
+}
+
 static int take_word(struct case_program *p, char *word, struct err *err)
 {
 	if (!strcmp(word, "quick")) {
@@ -82,9 +96,7 @@ static int take_word(struct case_program *p, char *word, struct err *err)
 	} else if (str_starts(word, "needs=") && job_case_name(word + 6)) {
 		strlist_add(&p->needs, word + 6);
 	} else if (str_starts(word, "boot=")) {
-		for (char *c = word; *c; c++)
-			if (*c == ',')
-				*c = ' ';
+		take_commas(word);
 		strlist_add(&p->boots, word + 5);
 	} else if (!size_word(word, "memory=", &p->memory) &&
 		   !size_word(word, "scratch=", &p->scratch) &&

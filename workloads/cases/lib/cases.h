@@ -62,7 +62,8 @@
  *	quick		belongs to `make check`
  *	hidden		runs only when it is named
  *	boot=OPT[,OPT]	run it in a guest with these kernel options; several such
- *			words: once in each ("boot=" alone: without more)
+ *			words: once in each ("boot=" alone: without more);
+ *			",," is a comma within an option
  *	memory=SIZE	the guest's memory, if 2G does not do
  *	scratch=SIZE	of the file system, if 384M does not do
  *	needs=NAME	a tree of files beside it, by `make NAME`: stress-ng.  A
