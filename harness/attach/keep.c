@@ -45,18 +45,24 @@ out:
 	return found;
 }
 
-/* Is there a branch of that name where @repo is? */
-static bool has_branch(const char *repo, const char *branch)
+/*
+ * Is there a branch of that name where @repo is?  1, 0, or -1 if git does not
+ * even look: it is not there, or the repository is somebody else's.
+ */
+static int has_branch(const char *repo, const char *branch, struct err *err)
 {
 	struct git g = { .dir = repo };
 	char *ref = xasprintf("refs/heads/%s", branch), *out = NULL;
-	struct err ignored = { 0 };
-	int rc = git_try(&g, &out, &ignored, "rev-parse", "--verify", "-q", ref,
+	int rc = git_try(&g, &out, err, "rev-parse", "--verify", "-q", ref,
 			 NULL);
 
+	if (rc > 1 && !strstr(out, "not a git repository")) {
+		git_complain(out, err);
+		rc = -1;
+	}
 	free(out);
 	free(ref);
-	return rc == 0;
+	return rc < 0 ? -1 : rc == 0;
 }
 
 /* git:PATH@BRANCH; the branch's name may have an @, too. */
@@ -67,14 +73,18 @@ static int open_git(struct letter *l, const char *spec, struct err *err)
 
 	while (at) {
 		char *path = xstrndup(spec, at - spec);
+		int rc = 0;
 
-		if (!stat(path, &st) && S_ISDIR(st.st_mode) &&
-		    has_branch(path, at + 1)) {
+		if (!stat(path, &st) && S_ISDIR(st.st_mode))
+			rc = has_branch(path, at + 1, err);
+		if (rc > 0) {
 			l->repo = path;
 			l->branch = xstrdup(at + 1);
 			return branch_open(l, err);
 		}
 		free(path);
+		if (rc < 0)
+			return -1;
 		at = strchr(at + 1, '@');
 	}
 	return err_set(err, EXIT_USAGE,
@@ -85,6 +95,7 @@ static int open_git(struct letter *l, const char *spec, struct err *err)
 static int open_target(struct letter *l, const char *target, struct err *err)
 {
 	struct stat st;
+	int rc;
 
 	if (str_starts(target, "git:"))
 		return open_git(l, target + 4, err);
@@ -93,9 +104,11 @@ static int open_target(struct letter *l, const char *target, struct err *err)
 			xstrdup(target);
 		return l->path ? mail_open(l, err) : -1;
 	}
-	if (!has_branch(".", target))
-		return err_set(err, EXIT_USAGE,
-			       "no file, directory or branch \"%s\"", target);
+	rc = has_branch(".", target, err);
+	if (rc <= 0)
+		return rc ? -1 : err_set(err, EXIT_USAGE,
+					 "no file, directory or branch \"%s\"",
+					 target);
 	l->repo = xstrdup(".");
 	l->branch = xstrdup(target);
 	return branch_open(l, err);

@@ -153,8 +153,10 @@ static int find_chain(const struct letter *l, struct strlist *chain,
 	return rc;
 }
 
-/* @raw with @parent (NULL: as it is), without a signature, with @message
- * (NULL: as it is). */
+/*
+ * @raw with @parent (NULL: as it is), without a signature, with @message (NULL:
+ * as it is).
+ */
 static char *commit_anew(const char *raw, const char *parent,
 			 const char *message, bool *was_signed)
 {

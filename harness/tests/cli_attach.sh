@@ -193,6 +193,12 @@ attach --remove topic
 git config branch.topic.description > "$work/now"
 tap "--remove leaves what was there" cmp "$work/now" "$work/described"
 tap "a branch without any" fails 2 'no cover letter' "$folab" attach -r "$arm64" main
+broken_repo() {
+	git init -q "$work/bad" &&
+		git -C "$work/bad" config core.repositoryformatversion 9 &&
+		fails 3 'git: Expected git repo version' "$folab" attach -r "$arm64" "git:$work/bad@x"
+}
+tap "a repository that git does not read: its words" broken_repo
 tap "no such branch there" fails 2 'no such branch' "$folab" attach -r "$arm64" "git:$repo@nope"
 
 # ---- b4's commit, made by hand -----------------------------------------------------------

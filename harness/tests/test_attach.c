@@ -284,8 +284,10 @@ static void mailbox(void **state)
 	test_dir_remove(dir);
 }
 
-/* No line of a block means anything to git, b4 or a mailbox; a run that claims
- * nothing makes none. */
+/*
+ * No line of a block means anything to git, b4 or a mailbox; a run that claims
+ * nothing makes none.
+ */
 static void blocks(void **state)
 {
 	struct err err = { 0 };
