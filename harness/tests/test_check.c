@@ -239,13 +239,13 @@ static void programs_are_read(void **state)
 	size_t n;
 
 	make_program(dir, "young", "Young bits\\\\n30\\\\nquick\\\\n");
-	make_program(dir, "clear", "Clearing\\\\n60\\\\nboot= boot=a=1,b=2 memory=4G cpus=1 needs=stress-ng hidden\\\\n");
+	make_program(dir, "clear", "Clearing\\\\n60\\\\nboot= boot=a=1,b=2,,3 memory=4G cpus=1 needs=stress-ng hidden\\\\n");
 	assert_int_equal(case_programs(dir, &list, &n, &err), 0);
 	assert_int_equal(n, 2);
 	assert_string_equal(list[0].name, "clear");
 	assert_int_equal(list[0].boots.n, 2);
 	assert_string_equal(list[0].boots.v[0], "");
-	assert_string_equal(list[0].boots.v[1], "a=1 b=2");
+	assert_string_equal(list[0].boots.v[1], "a=1 b=2,3");
 	assert_true(list[0].memory == 4ull << 30);
 	assert_int_equal(list[0].cpus, 1);
 	assert_true(list[0].hidden && !list[0].quick);
