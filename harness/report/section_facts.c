@@ -156,7 +156,7 @@ static void add_overhead(struct lines *l, const struct result *r)
 				of = own;
 			}
 	if (worst >= 0)
-		lines_add(l, RANK_NOTE,
+		lines_add(l, RANK_SAME,
 			  "folab's own in the window: %.0f instructions, %.5f %% at most",
 			  of, worst * 100);
 }
