@@ -35,14 +35,18 @@ static void add_rows(struct lines *l, const struct result *r)
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const struct row *row = &r->rows[i];
 		const struct metric *m = metric_find(row->metric);
-		char *name = clean_text(row->metric, ""), value[32];
-		char spread[32] = "";
+		const char *function = metric_share(row->metric);
+		char *name = clean_text(function ? function :
+					m ? m->title : row->metric, "");
+		char value[32], spread[32] = "";
 
-		format_value(value, sizeof(value), row->a, m ? m->digits : 1);
+		format_value(value, sizeof(value), metric_shown(m, row->a),
+			     m ? m->digits : 1);
 		if (isfinite(row->a_stdev_pct))
 			snprintf(spread, sizeof(spread), " ±%.1f%%",
 				 row->a_stdev_pct);
-		lines_add(l, RANK_KEEP, "%s: %s%s", name, value, spread);
+		lines_add(l, RANK_KEEP, "%s%s: %s%s",
+			  function ? "share of " : "", name, value, spread);
 		free(name);
 	}
 }
