@@ -73,8 +73,10 @@ static void add_knee(struct lines *l, const struct chunk_method *m)
 	format_rate(plateau, sizeof(plateau), m->plateau);
 	format_rate(best, sizeof(best), m->cell[m->best].rate);
 	format_size_short(m->cell[m->best].chunk, at, sizeof(at));
+	/* The last one may be on the way up only. */
 	if (m->knee < m->n)
-		text = xasprintf("knee at %s: %s -> %s GB/s (%s)",
+		text = xasprintf("knee at %s%s: %s -> %s GB/s (%s)",
+				 m->knee == m->n - 1 ? "or above " : "",
 				 format_size_short(m->cell[m->knee].chunk, size,
 						   sizeof(size)),
 				 plateau, best, at);
@@ -95,6 +97,12 @@ static void add_streaming(struct lines *l, const struct chunk_table *t)
 
 	if (!s)
 		return;
+	if (s == best) {
+		lines_add(l, RANK_NOTE,
+			  "best %.1f GB/s by %s, which is a streaming store",
+			  best->cell[best->best].rate, best->name);
+		return;
+	}
 	lines_add(l, RANK_NOTE,
 		  "best %.1f GB/s by %s: %.2f of the best streaming store, %s",
 		  best->cell[best->best].rate, best->name,
@@ -106,10 +114,11 @@ static void add_noise(struct lines *l, const struct chunk_table *t)
 	for (size_t i = 0; i < t->n; i++) {
 		const struct chunk_method *m = &t->method[i];
 
-		if (!m->kernels || !chunk_noisy(m))
+		if (!chunk_noisy(m) || (t->passes < 2 && !m->kernels))
 			continue;
+		/* The kernel's method is what tune chooses by. */
 		if (t->passes > 1)
-			lines_add(l, RANK_KEEP,
+			lines_add(l, m->kernels ? RANK_KEEP : RANK_MORE,
 				  "NOISY: medians of %s are good to %.0f %% only; repeat it on an idle host",
 				  m->name, chunk_noise_pct(m));
 		else
