@@ -117,6 +117,44 @@ static void note_functions(struct result *r)
 			     lost);
 }
 
+static void sum_calls(struct result *r)
+{
+	profile_free(&r->calls);
+	for (size_t i = 0; i < r->n_trials; i++)
+		if (trial_usable(&r->trials[i]))
+			profile_add(&r->calls, &r->trials[i].calls);
+}
+
+/*
+ * What ftrace cost in the pass with callees: by the calls, as each of them costs
+ * about the same.
+ */
+static void note_calls(struct result *r)
+{
+	const struct trial *t = r->n_trials ? &r->trials[0] : NULL;
+	const struct counters *c;
+	double wall[2], each;
+	char *where;
+	int64_t calls, cpu;
+
+	if (!t || !t->n_samples)
+		return;
+	c = &t->samples[t->n_samples - 1].counters;
+	if (!counters_get(c, "ftrace.calls", &calls) || calls <= 0)
+		return;
+	cpu = counters_value(c, "ftrace.cpu");
+	where = cpu < 0 ? xstrdup("on all processors") :
+		xasprintf("on processor %" PRId64, cpu);
+	wall[0] = counters_value(c, "time.wall_ns");
+	wall[1] = counters_value(c, "ftrace.wall_ns");
+	each = (wall[1] - wall[0]) / calls;
+	strlist_addf(&r->notes,
+		     "ftrace: %" PRId64 " calls %s, in two passes of their own, whose windows took %.2f times as long; times have %.0f ns a call of the tracer's in them, callees' too",
+		     calls, where, wall[0] > 0 ? wall[1] / wall[0] : NAN,
+		     fmax(each, 0));
+	free(where);
+}
+
 void single(struct result *r)
 {
 	if (!r->n_trials)
@@ -125,7 +163,9 @@ void single(struct result *r)
 		check_trial(r, &r->trials[i]);
 	add_rows(r);
 	sum_profiles(r);
+	sum_calls(r);
 	note_functions(r);
+	note_calls(r);
 	if (r->host.hypervisor)
 		strlist_addf(&r->notes,
 			     "this is a virtual machine (%s): neighbours share its caches and its memory",

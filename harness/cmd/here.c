@@ -42,6 +42,28 @@ static int set_cross_check(struct here *h, const char *text, struct err *err)
 		       text);
 }
 
+static const struct function_word {
+	const char *word;
+	unsigned functions;
+} function_words[] = {
+	{ "samples", FUNCTIONS_SAMPLES },
+	{ "ftrace", FUNCTIONS_FTRACE },
+	{ "both", FUNCTIONS_SAMPLES | FUNCTIONS_FTRACE },
+};
+
+/* @text NULL: the first. */
+static int set_functions(struct here *h, const char *text, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(function_words); i++)
+		if (!text || !strcmp(text, function_words[i].word)) {
+			h->functions = function_words[i].functions;
+			return 0;
+		}
+	return err_set(err, EXIT_USAGE,
+		       "--functions=%.40s: there are samples, ftrace and both",
+		       text);
+}
+
 /* 1: it is none of ours. */
 static int take_option(struct here *h, int c, const char *value,
 		       struct err *err)
@@ -56,7 +78,7 @@ static int take_option(struct here *h, int c, const char *value,
 	case OPT_CPU: return cmd_count("cpu", value, 0, 65535, &h->cpu, err);
 	case OPT_DIR: h->place.dir = value; return 0;
 	case OPT_SCRATCH: h->place.scratch = value; return 0;
-	case OPT_FUNCTIONS: h->functions = true; return 0;
+	case OPT_FUNCTIONS: return set_functions(h, value, err);
 	case OPT_MOUNT: h->place.mount = true; return 0;
 	case OPT_CROSS_CHECK: return set_cross_check(h, value, err);
 	}
@@ -77,7 +99,7 @@ int here_options(struct here *h, int argc, char **argv, const char *help,
 		{ "cross-check", required_argument, NULL, OPT_CROSS_CHECK },
 		{ "dir", required_argument, NULL, OPT_DIR },
 		{ "scratch", required_argument, NULL, OPT_SCRATCH },
-		{ "functions", no_argument, NULL, OPT_FUNCTIONS },
+		{ "functions", optional_argument, NULL, OPT_FUNCTIONS },
 		{ "mount", no_argument, NULL, OPT_MOUNT },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "help", no_argument, NULL, 'h' },
@@ -134,8 +156,9 @@ static char *command_text(const struct here *h, const struct scenario *s)
 	}
 	if (h->place.mount)
 		fputs(" --mount", to);
-	if (h->functions)
-		fputs(" --functions", to);
+	for (size_t i = 0; i < ARRAY_SIZE(function_words); i++)
+		if (h->functions == function_words[i].functions)
+			fprintf(to, " --functions=%s", function_words[i].word);
 	for (size_t i = 0; i < h->params.n; i++) {
 		fputs(" -p", to);
 		cmd_add_word(to, h->params.v[i]);

@@ -16,7 +16,7 @@ struct here {
 	int64_t reps;		/* 0: the scenario's */
 	int64_t node, cpu;	/* -1: anywhere */
 	struct host_place place;
-	bool functions;
+	unsigned functions;	/* FUNCTIONS_* */
 	bool perf;		/* --cross-check perf */
 	bool tune;
 	double delay_ms;	/* NAN: no limit */

@@ -12,7 +12,9 @@ static const char help[] =
 "device that goes with the run.\n"
 "\n"
 HERE_HELP
-"      --functions      one more pass, in which the kernel's functions are sampled\n"
+"      --functions[=samples]  one more pass, in which the kernel's functions are\n"
+"                       sampled; =ftrace: two more, in which ftrace counts their\n"
+"                       calls and times; =both\n"
 "      --scratch=DIR    where the file below the loop device lies (/var/tmp)\n"
 "      --dir=DIR        no loop device: files in DIR, whose file system has to give\n"
 "                       large folios (XFS, btrfs; ext4 from 6.16)\n"

@@ -182,6 +182,19 @@ void host_cgroup_sweep(void);
 /* As machine_local_enter(), for the cgroups alone. */
 int host_cgroup_enter(const struct host_place *place, struct err *err);
 
+/* ---- functions, by ftrace (host_ftrace.c) -------------------------------------- */
+
+/*
+ * In the profile inclusive and self are ns; the first gives calls and time with
+ * callees, the second own time alone, so that they add up to one.
+ * ftrace.{calls,cpu} (-1: of every processor).
+ */
+extern const struct watcher watcher_ftrace_with, watcher_ftrace_own;
+/* EXIT_ENVIRONMENT, and why, if this host's kernel has no such profile. */
+int host_ftrace_check(struct err *err);
+/* Adds a file of trace_stat, which it cuts up; @own: of the second. */
+void host_ftrace_lines(char *text, bool own, struct profile *p);
+
 /* ---- guests (guests.c) ------------------------------------------------------ */
 
 struct guests_config {

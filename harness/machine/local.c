@@ -152,6 +152,8 @@ static int check_place(const struct machine_setup *setup, struct err *err)
 		return err_set(err, EXIT_USAGE,
 			       "this process may not run on processor %d",
 			       setup->cpu);
+	if ((setup->functions & FUNCTIONS_FTRACE) && host_ftrace_check(err))
+		return -1;
 	return check_memory(setup, err);
 }
 
@@ -196,21 +198,59 @@ static int enter(void *arg, struct err *err)
 	return bind_place(run->setup, err);
 }
 
+/*
+ * Passes behind those that count, each with something that slows what it
+ * watches.
+ */
+static const struct further {
+	unsigned asked;		/* FUNCTIONS_* */
+	const struct watcher *watcher;
+	const char *counters;	/* what its counters begin with */
+	const char *wall;	/* where the time of its window goes; NULL: nowhere */
+} further[] = {
+	{ FUNCTIONS_SAMPLES, &watcher_sampler, "functions.",
+	  "functions.wall_ns" },
+	{ FUNCTIONS_FTRACE, &watcher_ftrace_with, "ftrace.", "ftrace.wall_ns" },
+	{ FUNCTIONS_FTRACE, &watcher_ftrace_own, "ftrace.", NULL },
+};
+
+/* The @i-th of those that were asked for; NULL: there are no more. */
+static const struct further *further_pass(unsigned functions, int64_t i)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(further); k++)
+		if ((functions & further[k].asked) && i-- == 0)
+			return &further[k];
+	return NULL;
+}
+
+/* Those that count, and the further ones. */
+static int64_t all_passes(const struct running *run)
+{
+	int64_t n = 0;
+
+	while (further_pass(run->setup->functions, n))
+		n++;
+	return run->passes + n;
+}
+
 static bool idle(void *arg)
 {
 	const struct running *run = arg;
 
 	if (!run->setup->silent)
-		progress_step(run->passes_done,
-			      run->passes + run->setup->functions,
-			      run->passes_done == run->passes ?
+		progress_step(run->passes_done, all_passes(run),
+			      run->passes_done >= run->passes ?
 			      "functions" : "pass %" PRId64,
 			      run->passes_done + 1);
 	return !intr_seen();
 }
 
-/* Take the lines of a pass apart: its sample, or what it could not do. */
-static int take_lines(const struct lines *l, struct trial *t, struct err *err)
+/*
+ * Take the lines of a pass apart: its sample, its profile, or what it could not
+ * do.
+ */
+static int take_lines(const struct lines *l, struct trial *t,
+		      struct profile *profile, struct err *err)
 {
 	const char *at = l->text, *end = l->text + l->len;
 
@@ -230,7 +270,7 @@ static int take_lines(const struct lines *l, struct trial *t, struct err *err)
 			t->samples[t->n_samples++] = w.sample;
 			memset(&w.sample, 0, sizeof(w.sample));
 		} else if (w.type == WIRE_PROFILE) {
-			profile_add(&t->profile, &w.profile);
+			profile_add(profile, &w.profile);
 		} else if (w.type == WIRE_ERROR) {
 			err_set(err, (int)w.code, "%s", w.text);
 		}
@@ -260,11 +300,8 @@ static int check_folios(const struct machine_setup *setup,
 		       "folab ab measures it in guests");
 }
 
-/*
- * Sampling slows what it measures, so the pass that it runs in is none of the
- * samples: they get what it cost, behind the last.
- */
-static void keep_functions(struct trial *t)
+/* It is none of the samples: the last of them gets what it cost. */
+static void keep_further(const struct further *f, struct trial *t)
 {
 	struct sample *s = &t->samples[t->n_samples - 1];
 	const struct counters *from = &s->counters;
@@ -272,11 +309,12 @@ static void keep_functions(struct trial *t)
 	if (t->n_samples < 2)
 		return;
 	for (size_t i = 0; i < from->n; i++)
-		if (str_starts(from->v[i].name, "functions."))
+		if (str_starts(from->v[i].name, f->counters))
 			counters_set(&s[-1].counters, from->v[i].name,
 				     from->v[i].value);
-	counters_set(&s[-1].counters, "functions.wall_ns",
-		     counters_value(from, "time.wall_ns"));
+	if (f->wall)
+		counters_set(&s[-1].counters, f->wall,
+			     counters_value(from, "time.wall_ns"));
 	sample_free(s);
 	t->n_samples--;
 }
@@ -285,6 +323,8 @@ static int one_pass(struct running *run, const struct workload *w,
 		    int64_t pass, struct trial *t, struct err *err)
 {
 	const struct machine_setup *setup = run->setup;
+	const struct further *more = pass < run->passes ? NULL :
+		further_pass(setup->functions, pass - run->passes);
 	struct place place = {
 		.dir = run->scratch.path,
 		.cgroup = run->cgroup,
@@ -292,7 +332,7 @@ static int one_pass(struct running *run, const struct workload *w,
 		.enter = enter,
 		.idle = idle,
 		.arg = run,
-		.functions = setup->functions && pass == run->passes,
+		.watcher = more ? more->watcher : NULL,
 	};
 	struct err end = { 0 };
 	struct lines l = { 0 };
@@ -302,15 +342,16 @@ static int one_pass(struct running *run, const struct workload *w,
 	run->parent = getpid();
 	run->passes_done = pass;
 	rc = pass_run(setup->job, w, pass, &place, &l, &samples, &end);
-	if (take_lines(&l, t, err) || intr_check(err))
+	if (take_lines(&l, t, more && more->asked == FUNCTIONS_FTRACE ?
+		       &t->calls : &t->profile, err) || intr_check(err))
 		rc = -1;
 	else if (rc)
 		err_set(err, end.code, "%s", end.text);
 	lines_drop(&l);
 	if (!rc && w->fs)
 		rc = check_folios(setup, &t->samples[t->n_samples - 1], err);
-	if (!rc && place.functions)
-		keep_functions(t);
+	if (!rc && more)
+		keep_further(more, t);
 	else if (!rc && setup->after_pass)
 		rc = setup->after_pass(setup->after_arg, pass,
 				       &t->samples[t->n_samples - 1], err);
@@ -406,9 +447,7 @@ static int run_passes(struct running *run, const struct workload *w,
 		struct trial *t = &trials[i];
 
 		t->done = true;
-		/* Behind the passes, perhaps the one that functions get. */
-		for (int64_t pass = 0;
-		     pass < run->passes + run->setup->functions && !rc; pass++)
+		for (int64_t pass = 0; pass < all_passes(run) && !rc; pass++)
 			rc = one_pass(run, w, pass, t, err);
 	}
 	return rc;

@@ -17,6 +17,10 @@ struct host_place {
 	bool mount;		/* cgroup2 may be mounted, its controller enabled */
 };
 
+/* How the kernel's functions are measured. */
+#define FUNCTIONS_SAMPLES	1u	/* perf_event_open(2) */
+#define FUNCTIONS_FTRACE	2u	/* ftrace's function profile */
+
 struct machine_setup {
 	const struct arch *arch;
 	const struct job *job;
@@ -44,7 +48,7 @@ struct machine_setup {
 			  struct err *err);
 	void *after_arg;
 	struct host_place place;
-	bool functions;		/* sample functions, in one more pass */
+	unsigned functions;	/* FUNCTIONS_*: in passes of their own */
 	bool silent;		/* the progress line is the caller's */
 };
 

@@ -22,6 +22,34 @@ void lines_keep_raw(struct lines *l, const char *text, size_t len);
 int lines_write(const struct lines *l, int fd);		/* 0, or -1 with errno */
 void lines_drop(struct lines *l);
 
+/* ---- what else may watch the window -------------------------------------------- */
+
+/*
+ * Finds where the kernel's time goes.  It slows what it watches, so it gets a
+ * pass of its own.
+ */
+struct watcher {
+	/* Around the clocks, as what begins it takes its time; else within. */
+	bool outside;
+	/*
+	 * In the process that measures, of this thread, @threads: and of those
+	 * that it will start.  NULL: EXIT_ENVIRONMENT if this kernel can't.
+	 */
+	void *(*make)(bool threads, struct err *err);
+	void (*begin)(void *state);
+	void (*end)(void *state);
+	/* Once, after the end: add to @p, put what it cost and missed into @c. */
+	int (*take)(void *state, struct profile *p, struct counters *c,
+		    struct err *err);
+	void (*free)(void *state);
+};
+
+/*
+ * Samples of the kernel's code, which stand for instructions in the profile;
+ * functions.{samples,lost,hertz,cycles} (sampler.c).
+ */
+extern const struct watcher watcher_sampler;
+
 /* ---- one pass (pass.c) ------------------------------------------------------ */
 
 /* Where a pass runs, and what is usual there. */
@@ -50,8 +78,8 @@ struct place {
 	 */
 	bool (*idle)(void *arg);
 	void *arg;		/* for enter and idle */
-	/* Sample functions in the window, and add a line with the profile. */
-	bool functions;
+	/* Watches the window, and adds a line with its profile; NULL: nothing. */
+	const struct watcher *watcher;
 };
 
 /*
@@ -70,14 +98,14 @@ int pass_run(const struct job *job, const struct workload *w, int64_t pass,
  * @sample gets pmu.*, time.* and vmstat.* when the window ends.
  */
 struct probes;
-struct sampler;
 /*
  * @lock_memory: it is an error if memory can't be locked.  @threads: of this
- * thread and of those that it will start.  @sampler: runs in the window too;
- * NULL: none.
+ * thread and of those that it will start.  @watcher, NULL: none, with the
+ * @watching that it has made.
  */
 struct probes *probes_new(bool lock_memory, bool threads,
-			  struct sampler *sampler, struct err *err);
+			  const struct watcher *watcher, void *watching,
+			  struct err *err);
 /*
  * Whatever of probes_begin() touches memory, if it has to be over before; else
  * probes_begin() does it.
@@ -86,21 +114,5 @@ void probes_ready(struct probes *p);
 void probes_begin(struct probes *p);
 void probes_end(struct probes *p, struct sample *sample);
 void probes_free(struct probes *p);
-
-/* ---- functions, by sampling (sampler.c) --------------------------------------- */
-
-/*
- * Samples of the kernel's code in this thread, @threads: and in those that it
- * will start.  EXIT_ENVIRONMENT if this kernel gives none.
- */
-struct sampler *sampler_new(bool threads, struct err *err);
-void sampler_begin(struct sampler *s);
-void sampler_end(struct sampler *s);
-/*
- * Once, after the end: add to @p, in which samples stand for instructions, and
- * put functions.{samples,lost,hertz,cycles} into @c.
- */
-void sampler_take(struct sampler *s, struct profile *p, struct counters *c);
-void sampler_free(struct sampler *s);
 
 #endif

@@ -22,8 +22,7 @@ struct pass {
 	const struct place *place;
 	struct lines *lines;
 	struct probes *probes;
-	struct sampler *sampler;	/* NULL: functions are not asked for */
-	struct profile profile;
+	struct profile profile;		/* what the watcher saw */
 };
 
 static void phase(struct workload_env *env, const char *name)
@@ -72,34 +71,45 @@ static void window_end(struct workload_env *env)
 	struct pass *pass = env->agent;
 
 	probes_end(pass->probes, env->sample);
-	if (pass->sampler)
-		sampler_take(pass->sampler, &pass->profile,
-			     &env->sample->counters);
+}
+
+/* The window, with the probes and perhaps a watcher around it. */
+static int watched(const struct workload *w, struct workload_env *env,
+		   void *state, struct err *err)
+{
+	struct pass *pass = env->agent;
+	const struct watcher *watcher = pass->place->watcher;
+	void *watching = NULL;
+	int ret = -1;
+
+	if (watcher) {
+		watching = watcher->make(env->threads, err);
+		if (!watching)
+			return -1;
+	}
+	pass->probes = probes_new(pass->place->lock_memory, env->threads,
+				  watcher, watching, err);
+	if (pass->probes)
+		ret = w->run(env, state, err);
+	if (!ret && watcher)
+		ret = watcher->take(watching, &pass->profile,
+				    &env->sample->counters, err);
+	probes_free(pass->probes);
+	if (watcher)
+		watcher->free(watching);
+	return ret;
 }
 
 static int measure(const struct workload *w, struct workload_env *env,
 		   struct err *err)
 {
-	struct pass *pass = env->agent;
 	void *state = NULL;
-	int ret = -1;
+	int ret = w->prepare(env, &state, err);
 
-	if (w->prepare(env, &state, err))
-		goto out;
-	if (pass->place->functions) {
-		pass->sampler = sampler_new(env->threads, err);
-		if (!pass->sampler)
-			goto out;
-	}
-	pass->probes = probes_new(pass->place->lock_memory, env->threads,
-				  pass->sampler, err);
-	if (pass->probes)
-		ret = w->run(env, state, err);
-	probes_free(pass->probes);
-	sampler_free(pass->sampler);
+	if (!ret)
+		ret = watched(w, env, state, err);
 	if (!ret)
 		ret = w->verify(env, state, err);
-out:
 	w->clean_up(env, state);
 	return ret;
 }
@@ -159,7 +169,7 @@ static int in_child(const struct job *job, const struct workload *w,
 		lines_keep_error(&lines, &err);
 	else
 		lines_keep(&lines, &sample);
-	if (!ret && place->functions) {
+	if (!ret && place->watcher) {
 		struct wire profile_line = { .type = WIRE_PROFILE };
 
 		profile_line.profile = pass.profile;

@@ -36,7 +36,8 @@ struct clocks {
 struct probes {
 	bool threads;			/* of all threads, not only of this one */
 	bool ready;			/* probes_ready() is done */
-	struct sampler *sampler;	/* NULL: none */
+	const struct watcher *watcher;	/* NULL: none */
+	void *watching;
 	int kernel_fd, user_fd;		/* PMU, -1: has none */
 	struct clocks before, after;
 	struct counters vmstat_before, vmstat_after;
@@ -122,11 +123,13 @@ static void vmstat_read(struct counters *c)
 /* ---- the window --------------------------------------------------------------- */
 
 struct probes *probes_new(bool lock_memory, bool threads,
-			  struct sampler *sampler, struct err *err)
+			  const struct watcher *watcher, void *watching,
+			  struct err *err)
 {
 	struct probes *p = xcalloc(1, sizeof(*p));
 
-	p->sampler = sampler;
+	p->watcher = watcher;
+	p->watching = watching;
 	p->threads = threads;
 	/* Emulated x86_64 has no PMU; then these counters are left out. */
 	p->kernel_fd = pmu_open(true, -1, threads);
@@ -156,14 +159,16 @@ void probes_begin(struct probes *p)
 	if (!p->ready)
 		probes_ready(p);
 	p->ready = false;
+	if (p->watcher && p->watcher->outside)
+		p->watcher->begin(p->watching);
 	clocks_read(&p->before, p->threads);
 	if (p->kernel_fd >= 0) {
 		ioctl(p->kernel_fd, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
 		ioctl(p->kernel_fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
 	}
 	/* Innermost, or it would see what the probes do themselves. */
-	if (p->sampler)
-		sampler_begin(p->sampler);
+	if (p->watcher && !p->watcher->outside)
+		p->watcher->begin(p->watching);
 	FOLAB_WINDOW_BEGIN();
 }
 
@@ -172,12 +177,14 @@ void probes_end(struct probes *p, struct sample *sample)
 	struct counters *c = &sample->counters;
 
 	FOLAB_WINDOW_END();
-	if (p->sampler)
-		sampler_end(p->sampler);
+	if (p->watcher && !p->watcher->outside)
+		p->watcher->end(p->watching);
 	if (p->kernel_fd >= 0)
 		ioctl(p->kernel_fd, PERF_EVENT_IOC_DISABLE,
 		      PERF_IOC_FLAG_GROUP);
 	clocks_read(&p->after, p->threads);
+	if (p->watcher && p->watcher->outside)
+		p->watcher->end(p->watching);
 	vmstat_read(&p->vmstat_after);
 
 	pmu_note(p->kernel_fd, "pmu.kernel_instructions", c);

@@ -185,7 +185,27 @@ static void choose_event(struct sampler *s)
 		close(fd);
 }
 
-struct sampler *sampler_new(bool threads, struct err *err)
+static void sampler_free(void *state)
+{
+	struct sampler *s = state;
+
+	for (size_t i = 0; i < s->n_cpus; i++) {
+		if (s->cpu[i].page)
+			munmap(s->cpu[i].page, (size_t)s->bytes +
+			       (size_t)sysconf(_SC_PAGESIZE));
+		if (s->cpu[i].fd >= 0)
+			close(s->cpu[i].fd);
+	}
+	profile_free(&s->profile);
+	free(s->cpu);
+	free(s->symbol);
+	free(s->text);
+	free(s->fn_of);
+	free(s->seen);
+	free(s);
+}
+
+static void *sampler_make(bool threads, struct err *err)
 {
 	struct sampler *s = xcalloc(1, sizeof(*s));
 	long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -216,14 +236,14 @@ static void all_events(struct sampler *s, unsigned long request)
 			ioctl(s->cpu[i].fd, request, 0);
 }
 
-void sampler_begin(struct sampler *s)
+static void sampler_begin(void *state)
 {
-	all_events(s, PERF_EVENT_IOC_ENABLE);
+	all_events(state, PERF_EVENT_IOC_ENABLE);
 }
 
-void sampler_end(struct sampler *s)
+static void sampler_end(void *state)
 {
-	all_events(s, PERF_EVENT_IOC_DISABLE);
+	all_events(state, PERF_EVENT_IOC_DISABLE);
 }
 
 /* ---- what they saw ----------------------------------------------------------------- */
@@ -308,8 +328,11 @@ static void take_ring(struct sampler *s, struct cpu_ring *ring)
 	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-void sampler_take(struct sampler *s, struct profile *p, struct counters *c)
+static int sampler_take(void *state, struct profile *p, struct counters *c,
+			struct err *err)
 {
+	struct sampler *s = state;
+
 	for (size_t i = 0; i < s->n_cpus; i++)
 		if (s->cpu[i].page)
 			take_ring(s, &s->cpu[i]);
@@ -319,24 +342,13 @@ void sampler_take(struct sampler *s, struct profile *p, struct counters *c)
 	counters_set(c, "functions.lost", s->lost);
 	counters_set(c, "functions.hertz", s->frequency);
 	counters_set(c, "functions.cycles", s->cycles);
+	return 0;
 }
 
-void sampler_free(struct sampler *s)
-{
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->n_cpus; i++) {
-		if (s->cpu[i].page)
-			munmap(s->cpu[i].page, (size_t)s->bytes +
-			       (size_t)sysconf(_SC_PAGESIZE));
-		if (s->cpu[i].fd >= 0)
-			close(s->cpu[i].fd);
-	}
-	profile_free(&s->profile);
-	free(s->cpu);
-	free(s->symbol);
-	free(s->text);
-	free(s->fn_of);
-	free(s->seen);
-	free(s);
-}
+const struct watcher watcher_sampler = {
+	.make = sampler_make,
+	.begin = sampler_begin,
+	.end = sampler_end,
+	.take = sampler_take,
+	.free = sampler_free,
+};

@@ -390,9 +390,10 @@ struct trial {
 	struct sample *samples;
 	size_t n_samples;
 	struct profile profile;	/* all its windows; windows 0: not profiled */
+	struct profile calls;	/* the same by ftrace: times are ns */
 };
 void trial_free(struct trial *t);
-json_t *trial_to_json(const struct trial *t);	/* without profile */
+json_t *trial_to_json(const struct trial *t);	/* without profiles */
 int trial_from_json(struct trial *t, const json_t *o, struct err *err);
 
 /* ---- metrics: the one description that every output draws from ----------- */
@@ -519,6 +520,7 @@ struct result {
 	struct trial *trials;	/* in the order they were planned */
 	size_t n_trials;
 	struct profile profile[2];	/* side's trials added up */
+	struct profile calls;		/* of a run on this host: A's */
 	/* filled by analyse */
 	struct row *rows;
 	size_t n_rows;
@@ -540,12 +542,12 @@ struct result {
 /* A run of one kernel, that nothing is compared with: it has no side B. */
 bool result_one_sided(const struct result *r);
 void result_free(struct result *r);
-/* profile-A.json and profile-B.json are files of their own. */
+/* profile-A.json, profile-B.json and calls-A.json are files of their own. */
 json_t *result_to_json(const struct result *r);
 int result_from_json(struct result *r, const json_t *o, struct err *err);
 /*
  * DIR/result.json and, of two sides, DIR/profile-{A,B}.json, each replaced
- * whole.
+ * whole; of one side what there is of profile-A.json and calls-A.json.
  */
 int result_write(const char *dir, const struct result *r, struct err *err);
 int result_read(const char *dir, struct result *r, struct err *err);

@@ -57,6 +57,7 @@ void result_free(struct result *r)
 	selftests_free(&r->selftests);
 	host_free(&r->host);
 	free(r->cross_check);
+	profile_free(&r->calls);
 	two_by_two_free(&r->two_by_two);
 	memset(r, 0, sizeof(*r));
 }
@@ -309,6 +310,8 @@ int result_from_json(struct result *r, const json_t *o, struct err *err)
 	return v ? selftests_from_json(&r->selftests, v, err) : 0;
 }
 
+#define CALLS	"calls-A.json"	/* the profile that ftrace made */
+
 static int write_in(const char *dir, const char *name, json_t *o,
 		    struct err *err)
 {
@@ -326,6 +329,9 @@ int result_write(const char *dir, const struct result *r, struct err *err)
 	if ((!result_one_sided(r) || r->profile[0].windows) &&
 	    write_in(dir, "profile-A.json", profile_to_json(&r->profile[0]),
 		     err))
+		return -1;
+	if (r->calls.windows &&
+	    write_in(dir, CALLS, profile_to_json(&r->calls), err))
 		return -1;
 	if (!result_one_sided(r) &&
 	    write_in(dir, "profile-B.json", profile_to_json(&r->profile[1]),
@@ -351,13 +357,26 @@ static int read_in(const char *dir, const char *name, json_t **o,
 	return rc;
 }
 
-static bool has_profile(const char *dir)
+static bool has_file(const char *dir, const char *name)
 {
-	char *path = xasprintf("%s/profile-A.json", dir);
+	char *path = xasprintf("%s/%s", dir, name);
 	bool has = file_exists(path);
 
 	free(path);
 	return has;
+}
+
+static int read_profile(const char *dir, const char *name, struct profile *p,
+			struct err *err)
+{
+	json_t *o;
+	int rc;
+
+	if (read_in(dir, name, &o, err))
+		return -1;
+	rc = profile_from_json(p, o, err);
+	json_decref(o);
+	return rc;
 }
 
 int result_read(const char *dir, struct result *r, struct err *err)
@@ -376,16 +395,14 @@ int result_read(const char *dir, struct result *r, struct err *err)
 	}
 	rc = result_from_json(r, o, err);
 	json_decref(o);
-	n = result_one_sided(r) ? has_profile(dir) :
+	n = result_one_sided(r) ? has_file(dir, profiles[0]) :
 	    r->two_by_two.asked ? 4 : 2;
-	for (int s = 0; s < n && !rc; s++) {
-		rc = read_in(dir, profiles[s], &o, err);
-		if (rc)
-			break;
-		rc = profile_from_json(s < 2 ? &r->profile[s] :
-				       &r->two_by_two.profile[s - 2], o, err);
-		json_decref(o);
-	}
+	for (int s = 0; s < n && !rc; s++)
+		rc = read_profile(dir, profiles[s],
+				  s < 2 ? &r->profile[s] :
+				  &r->two_by_two.profile[s - 2], err);
+	if (!rc && result_one_sided(r) && has_file(dir, CALLS))
+		rc = read_profile(dir, CALLS, &r->calls, err);
 	if (rc) {
 		err->code = EXIT_USAGE;
 		err_prefix(err, "%s is not a result of folab", dir);

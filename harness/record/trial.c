@@ -13,6 +13,7 @@ void trial_free(struct trial *t)
 		sample_free(&t->samples[i]);
 	free(t->samples);
 	profile_free(&t->profile);
+	profile_free(&t->calls);
 	memset(t, 0, sizeof(*t));
 }
 

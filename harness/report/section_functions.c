@@ -13,6 +13,7 @@
 #define FUNCTIONS_SHOWN	8
 #define FUNCTIONS_KEPT	5	/* until nothing else is left to go */
 #define FUNCTION_WIDTH	41
+#define CALLS_WIDTH	40
 #define CHANGE_SHOWN	0.05	/* rounds to 0.1 */
 
 struct both {
@@ -175,6 +176,29 @@ void section_samples(struct lines *l, const struct result *r)
 						  RANK_FUNCTION + (int)i,
 			  "%-*s%9.1f %%%12.1f %%", FUNCTION_WIDTH, name,
 			  f->self / all * 100, f->inclusive / all * 100);
+		free(name);
+	}
+}
+
+/* Those with the most time of their own, as ftrace counts it. */
+void section_calls(struct lines *l, const struct result *r)
+{
+	const struct profile *p = &r->calls;
+
+	if (!p->n_fn)
+		return;
+	lines_add(l, RANK_BLANK, "%s", "");
+	lines_add(l, RANK_FUNCTIONS, "%-*s%11s%11s%12s", CALLS_WIDTH,
+		  "calls and ms in the kernel, by ftrace", "calls", "own",
+		  "with callees");
+	for (size_t i = 0; i < p->n_fn && i < FUNCTIONS_SHOWN; i++) {
+		const struct profile_fn *f = &p->fn[i];
+		char *name = clean_start(f->name, "", CALLS_WIDTH - 1);
+
+		lines_add(l, i < FUNCTIONS_KEPT ? RANK_FUNCTIONS :
+						  RANK_FUNCTION + (int)i,
+			  "%-*s%11" PRId64 "%11.2f%12.2f", CALLS_WIDTH, name,
+			  f->calls, f->self / 1e6, f->inclusive / 1e6);
 		free(name);
 	}
 }

@@ -43,7 +43,9 @@ void section_two_by_two(struct lines *l, const struct result *r);
 
 /* section_functions.c: where the instructions went */
 void section_functions(struct lines *l, const struct result *r);
-void section_samples(struct lines *l, const struct result *r);	/* of one side */
+/* of one side: samples, ftrace's calls and times */
+void section_samples(struct lines *l, const struct result *r);
+void section_calls(struct lines *l, const struct result *r);
 
 /* section_facts.c: folio orders, bytes, decisions, notes */
 void section_facts(struct lines *l, const struct result *r);

@@ -60,6 +60,7 @@ void single_text(struct lines *l, const struct result *r)
 	lines_add(l, RANK_BLANK, "%s", "");
 	add_rows(l, r);
 	section_samples(l, r);
+	section_calls(l, r);
 	section_chunk(l, r);
 	section_perf(l, r);
 	section_notes(l, r);

@@ -137,6 +137,14 @@ tap "a pass that is killed: exit 6, and which signal" eval \
 
 # ---- --functions ---------------------------------------------------------------------
 
+tap "functions by what there is not" fails 2 'there are samples, ftrace and both' "$folab" run clear-fault --functions=perf
+profile=/sys/kernel/tracing/function_profile_enabled
+if [ -e $profile ]; then
+	tap_skip "no function profile: exit 3" "this kernel has one; guest_here tries it"
+else
+	tap "no function profile: exit 3" fails 3 '--functions=ftrace: ' \
+		"$folab" run clear-fault -p size=64M --functions=ftrace -o "$work/no-ftrace"
+fi
 tap "functions of what has none in the kernel" fails 2 'clears in user space' "$folab" run clear-chunk --functions
 if [ "$(id -u)" != 0 ]; then
 	tap_skip "functions of clear-fault" "sampling the kernel needs root"

@@ -41,6 +41,8 @@ state() {
 	local f
 	for f in /sys/kernel/mm/lru_gen/enabled /sys/class/bdi/*/read_ahead_kb \
 		 /sys/kernel/mm/transparent_hugepage/enabled /proc/sys/vm/swappiness \
+		 /sys/kernel/tracing/function_profile_enabled \
+		 /sys/kernel/tracing/options/{graph,sleep}-time \
 		 /sys/fs/cgroup/cgroup.subtree_control /proc/mounts; do
 		[ ! -e $f ] || sed "s,^,$f ," $f
 	done
@@ -101,7 +103,28 @@ with_systemd() {
 	say "functions $? $(tail -n 1 /err)"
 	say "shrink $(jq -c '[.kernel_instructions, (.functions[] | select(.name == "shrink_lruvec") | .inclusive)]' /functions/profile-A.json)"
 	rm -rf /functions
-	settled
+	state > /state.before
+	folab run -q reclaim-file --reps 1 $size --functions=both -o /functions > /report 2> /err
+	say "ftrace $? $(tail -n 1 /err)"
+	sed 's/^/# /' /report >&3
+	folab report /functions | cmp - /report && say "ftrace again"
+	say "calls $(jq -c '[(.functions[] | select(.name == "folio_referenced" or .name == "shrink_lruvec") | .calls, .self, .inclusive)]' /functions/calls-A.json)"
+	say "folios $(jq -c '[.trials[0].samples[-1].order_pages | to_entries[] | .value / pow(2; (.key | tonumber))] | add' /functions/result.json)"
+	rm -rf /functions
+	settled; say "settled-ftrace $?"
+	# Somebody else's profile is left alone, and so are settings of a run that dies.
+	echo 1 > /sys/kernel/tracing/function_profile_enabled
+	folab run -q reclaim-file --reps 1 $size --functions=ftrace -o /functions > /dev/null 2> /err
+	say "in-use $? $(tail -n 1 /err)"
+	say "left $(cat /sys/kernel/tracing/function_profile_enabled)"
+	echo 0 > /sys/kernel/tracing/function_profile_enabled
+	folab run -q reclaim-file --reps 1 $size --functions=ftrace -o /functions > /dev/null 2>&1 &
+	while [ "$(cat /sys/kernel/tracing/function_profile_enabled)" = 0 ] && kill -0 $! 2>/dev/null; do :; done
+	pkill -9 -x folab; wait $! 2>/dev/null
+	say "tracing $(cat /sys/kernel/tracing/function_profile_enabled)"
+	folab run -q clear-chunk --reps 1 -p size=2M -p to=4K -o /next > /dev/null 2>&1
+	rm -rf /next* /functions* /.functions*
+	settled; say "settled-killed $?"
 	# On file systems that are there.
 	mkdir /data
 	folab run -q reclaim-file --reps 1 $size --dir /data -o /indir > /dev/null 2> /err
@@ -210,6 +233,14 @@ tap "and then it counts the same" eval \
 tap "functions are sampled" said "functions 0"
 tap "most of them in or below shrink_lruvec()" eval \
 	'sed -n "s/^shrink //p" "$work/systemd.out" | jq -e ".[0] > 100 and .[1] > .[0] * 0.8 and .[1] <= .[0]" >/dev/null'
+tap "ftrace counts functions" eval 'said "ftrace 0" && said "ftrace again"'
+tap "folio_referenced(): one call a folio scanned, part of shrink_lruvec()'s time" eval \
+	'sed -n "s/^calls //p" "$work/systemd.out" | jq -e --argjson folios "$(sed -n "s/^folios //p" "$work/systemd.out")" \
+	"(.[0] - \$folios | fabs) < \$folios and .[1] <= .[2] and .[2] < .[5] and .[3] >= 1" >/dev/null'
+tap "settings of tracing as before" said "settled-ftrace 0"
+tap "in use by somebody else: exit 3, and left alone" eval \
+	'said "in-use 3 folab: .*somebody uses" && said "left 1"'
+tap "killed while it traces: off again after the next start" eval 'said "tracing 1" && said "settled-killed 0"'
 tap "--dir in memory: exit 3, and why" said "tmpfs 3 folab: .*reads nothing ahead"
 tap "--dir on ext4 of 6.12, without large folios: exit 3" said "ext4 3 folab: .*gives no large folios"
 tap "--dir on XFS: it counts the same" eval \

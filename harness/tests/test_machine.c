@@ -837,6 +837,52 @@ static int tear_down(void **state)
 	return file_remove_tree(scratch, &err);
 }
 
+/* ---- this host ---------------------------------------------------------------- */
+
+/* Whatever a kernel may print there; times are in us, with or without a fraction. */
+static void trace_stat_is_read(void **state)
+{
+	static const char with[] =
+		"  Function                               Hit    Time            Avg             s^2\n"
+		"  --------                               ---    ----            ---             ---\n"
+		"  shrink_lruvec                            1    250000.125 us     250000.1 us     0.000 us    \n"
+		"  xfs_vm_release [xfs]                     3    7.500 us        2.500 us        0.010 us    \n"
+		"  cleanup                                  2    4.000 us        2.000 us        0.000 us    \n"
+		"  cleanup                                  5    1.000 us        0.200 us        0.000 us    \n"
+		"  long_ago                                 9    12345678 us     1371742 us      0.000 us    \n"
+		"  no_time                                  9\n"
+		"  broken                                   x    1.000 us\n"
+		"  cut";
+	static const char own[] =
+		"  shrink_lruvec                            1    100.000 us      100.0 us     0.000 us    \n"
+		"  cleanup                                  7    5.000 us        0.7 us       0.000 us    \n";
+	struct profile p = { 0 };
+	const struct profile_fn *f;
+	char *text = xstrdup(with);
+
+	host_ftrace_lines(text, false, &p);
+	free(text);
+	text = xstrdup(own);
+	host_ftrace_lines(text, true, &p);
+	free(text);
+	assert_int_equal(p.n_fn, 4);
+	f = profile_find(&p, "shrink_lruvec");
+	assert_int_equal(f->calls, 1);
+	assert_int_equal(f->inclusive, 250000125);
+	assert_int_equal(f->self, 100000);
+	assert_string_equal(p.fn[0].name, "shrink_lruvec");
+	f = profile_find(&p, "xfs_vm_release");
+	assert_int_equal(f->calls, 3);
+	assert_int_equal(f->inclusive, 7500);
+	/* Two static functions of one name. */
+	f = profile_find(&p, "cleanup");
+	assert_int_equal(f->calls, 7);
+	assert_int_equal(f->inclusive, 5000);
+	assert_int_equal(f->self, 5000);
+	assert_int_equal(profile_find(&p, "long_ago")->inclusive, 12345678000);
+	profile_free(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -861,6 +907,7 @@ int main(void)
 		cmocka_unit_test(interruption_leaves_nothing),
 		cmocka_unit_test(kill_9_is_cleaned_up_by_the_next_run),
 		cmocka_unit_test(describe_says_what_counts),
+		cmocka_unit_test(trace_stat_is_read),
 		cmocka_unit_test(a_kernel_that_is_none_is_refused),
 	};
 
