@@ -188,7 +188,7 @@ void section_calls(struct lines *l, const struct result *r)
 	if (!p->n_fn)
 		return;
 	lines_add(l, RANK_BLANK, "%s", "");
-	lines_add(l, RANK_FUNCTIONS, "%-*s%11s%11s%12s", CALLS_WIDTH,
+	lines_add(l, RANK_FUNCTIONS, "%-*s%11s%11s%13s", CALLS_WIDTH,
 		  "calls and ms in the kernel, by ftrace", "calls", "own",
 		  "with callees");
 	for (size_t i = 0; i < p->n_fn && i < FUNCTIONS_SHOWN; i++) {
@@ -197,7 +197,7 @@ void section_calls(struct lines *l, const struct result *r)
 
 		lines_add(l, i < FUNCTIONS_KEPT ? RANK_FUNCTIONS :
 						  RANK_FUNCTION + (int)i,
-			  "%-*s%11" PRId64 "%11.2f%12.2f", CALLS_WIDTH, name,
+			  "%-*s%11" PRId64 "%11.2f%13.2f", CALLS_WIDTH, name,
 			  f->calls, f->self / 1e6, f->inclusive / 1e6);
 		free(name);
 	}

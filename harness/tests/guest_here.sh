@@ -234,9 +234,10 @@ tap "functions are sampled" said "functions 0"
 tap "most of them in or below shrink_lruvec()" eval \
 	'sed -n "s/^shrink //p" "$work/systemd.out" | jq -e ".[0] > 100 and .[1] > .[0] * 0.8 and .[1] <= .[0]" >/dev/null'
 tap "ftrace counts functions" eval 'said "ftrace 0" && said "ftrace again"'
-tap "folio_referenced(): one call a folio scanned, part of shrink_lruvec()'s time" eval \
+# Active and inactive list ask, some folios twice.
+tap "folio_referenced(): a few calls a folio, part of shrink_lruvec()'s time" eval \
 	'sed -n "s/^calls //p" "$work/systemd.out" | jq -e --argjson folios "$(sed -n "s/^folios //p" "$work/systemd.out")" \
-	"(.[0] - \$folios | fabs) < \$folios and .[1] <= .[2] and .[2] < .[5] and .[3] >= 1" >/dev/null'
+	".[0] >= \$folios and .[0] <= 4 * \$folios and .[1] <= .[2] and .[2] < .[5] and .[3] >= 1" >/dev/null'
 tap "settings of tracing as before" said "settled-ftrace 0"
 tap "in use by somebody else: exit 3, and left alone" eval \
 	'said "in-use 3 folab: .*somebody uses" && said "left 1"'
