@@ -21,7 +21,7 @@ VERSION	:= 0.1
 # Every dependency's reason is in README.md.
 DEPS := build-essential pkg-config git \
 	libjansson-dev libinih-dev nettle-dev libarchive-dev libcgroup-dev \
-	libnuma-dev libdw-dev libtraceevent-dev libtracefs-dev libcmocka-dev scdoc \
+	libnuma-dev libdw-dev libgsl-dev libtraceevent-dev libtracefs-dev libcmocka-dev scdoc \
 	linux-source-6.12 flex bison bc libelf-dev libssl-dev xz-utils kmod \
 	mmdebstrap libarchive-tools qemu-system-arm qemu-system-x86 xfsprogs jq procps \
 	gnuplot-nox linux-perf b4 git-email libmailtools-perl
@@ -55,7 +55,7 @@ HOST_SRC  := $(wildcard $(addsuffix /*.c,$(ROOMS)))
 GUEST_SRC := $(wildcard $(addsuffix /*.c,$(GUEST)))
 HOST_OBJ  := $(HOST_SRC:%.c=$(B)/host/%.o)
 HOST_LIBS := -ljansson -linih -lnettle -larchive -lcgroup -lnuma -ldw -lelf \
-	     -ltracefs -ltraceevent -lm -lpthread
+	     -ltracefs -ltraceevent -lgsl -lgslcblas -lm -lpthread
 
 TESTS	:= $(wildcard harness/tests/test_*.c harness/tests/fuzz_*.c \
 		workloads/tests/test_*.c)

@@ -12,6 +12,7 @@ static const struct command commands[] = {
 	{ "ab", cmd_ab, "run a scenario on two kernels and compare" },
 	{ "run", cmd_run, "run a scenario on this host, with its own kernel" },
 	{ "tune", cmd_tune, "in which unit should a kernel clear memory here" },
+	{ "compare", cmd_compare, "compare earlier runs, of several boots and kernels" },
 	{ "check", cmd_check, "run the correctness cases on a kernel, print KTAP" },
 	{ "mutants", cmd_mutants, "do the cases catch the mistakes they are there for" },
 	{ "report", cmd_report, "print the report of an earlier run" },

@@ -22,6 +22,10 @@ bool window_overhead(const struct sample *s, double *own, double *all);
 /* Fill r's profile[], rows, valid, reasons, notes, alike and diffs from its trials. */
 void analyse(struct result *r);
 
+/* How many boots of @side brought samples, and how many passes count (real.c). */
+void boots_count(const struct result *r, char side, size_t *boots,
+		 size_t *passes);
+
 /* ---- stat.c: of @n > 0 values, which stay in their order ---------------- */
 
 double stat_median(const double *v, size_t n);
@@ -35,6 +39,49 @@ double stat_stdev_pct(const double *v, size_t n);
  * deviation: an outlier more or less does not count.  NAN if n is 1.
  */
 double stat_median_error_pct(const double *v, size_t n);
+
+/* ---- infer.c: values with noise, by GSL -------------------------------------- */
+
+struct welch {
+	double difference;	/* of the means, B - A */
+	double error;		/* its standard error */
+	double freedom;		/* degrees of, by Satterthwaite */
+	double half;		/* half of the 95 % interval */
+	/* The least difference that 80 % of such comparisons would prove at 5 %. */
+	double detectable;
+};
+/* Of two values a side at least. */
+void stat_welch(const double *a, size_t na, const double *b, size_t nb,
+		struct welch *w);
+
+/*
+ * Two-sided p of the difference of means, by permutation: exact up to
+ * PERMUTATIONS_MAX ways to share the values out, else by so many at random,
+ * always the same ones.
+ */
+#define PERMUTATIONS_MAX	200000
+double stat_permutation_p(const double *a, size_t na, const double *b,
+			  size_t nb);
+/* Two-sided p of the ranks; exact up to so many values, without ties. */
+#define EXACT_U_MAX	50
+double stat_mann_whitney_p(const double *a, size_t na, const double *b,
+			   size_t nb);
+/* p values adjusted for being so many, in their place (Holm). */
+void stat_holm(double *p, size_t n);
+/* How far off the median a value is, by the median absolute deviation @mad. */
+double stat_modified_z(double away, double mad);
+
+struct stat_group {
+	double *v;
+	size_t n;
+};
+/*
+ * Two-sided p of a monotone trend within the groups (Mann-Kendall, summed over
+ * them); *direction: above 0, values rise.
+ */
+double stat_trend_p(const struct stat_group *g, size_t n, double *direction);
+/* p of @seen or more hits in @of tries of this @chance. */
+double stat_at_least_p(size_t seen, size_t of, double chance);
 
 /* ---- clear-chunk: chunks by methods (chunk.c) -------------------------------- */
 

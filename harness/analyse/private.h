@@ -17,6 +17,9 @@ bool trial_usable(const struct trial *t);
 const struct trial *trial_find(const struct result *r, char side, int64_t seed);
 /* Samples behind the warm-up: the first pass of several is one. */
 size_t trial_first_sample(const struct trial *t);
+/* @metric of all of them, *n: 0 if one of them does not know it; caller frees. */
+double *trial_values(const struct metric *metric, const struct result *r,
+		     const struct trial *t, size_t *n);
 /* Median of @metric over them; false: it can't be known. */
 bool trial_value(const struct metric *metric, const struct result *r,
 		 const struct trial *t, double *value);
@@ -27,10 +30,36 @@ double trial_spread_pct(const struct metric *metric, const struct result *r,
 bool chunk_best_rate(const struct trial *t, const struct sample *s,
 		     double *rate);
 
+/* ---- real.c, and real_notes.c for it ---------------------------------------- */
+
+/* Values of one metric of one side: a group a boot, in the order of the passes. */
+struct boots {
+	struct stat_group *boot;
+	const char **name;	/* of the boot, in the result */
+	size_t n;
+	double *median;		/* of each boot */
+};
+void boots_collect(struct boots *b, const struct result *r,
+		   const struct metric *metric, char side);
+void boots_free(struct boots *b);
+/* A comparison on real clocks: reasons and rows, without verdicts. */
+void real_rows(struct result *r);
+/*
+ * p adjusted, and the verdicts that follow from it.  Rows of all results are one
+ * family: with more of them, chance finds something more often.
+ */
+void real_verdicts(struct result *const *r, size_t n_results);
+/* Then the notes. */
+void real_say(struct result *r);
+/* Outliers, drift, a slow first pass: of the metric that decides. */
+void real_notes(struct result *r, const struct metric *metric);
+
 /* ---- single.c ----------------------------------------------------------- */
 
 /* Reasons, rows and notes of a run that has no side B. */
 void single(struct result *r);
+/* That these metrics of a real clock can't be known, if there are any. */
+void note_missing(struct result *r, const struct strlist *metrics);
 
 /* ---- validity.c, and validity_clear.c for it ------------------------------ */
 
@@ -59,6 +88,8 @@ void validity_latency(const struct where *w);
 
 /* Add to r->reasons whatever keeps the run from claiming anything. */
 void validity_check(struct result *r);
+/* The same on real clocks, where boots are no pairs. */
+void validity_check_real(struct result *r);
 /* Fill r->alike, alike_of, diffs; the notes that belong to them. */
 void decide(struct result *r);
 /*

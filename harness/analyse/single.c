@@ -61,27 +61,37 @@ static bool add_row(struct result *r, const struct metric *metric)
 	return n > 0;
 }
 
+void note_missing(struct result *r, const struct strlist *metrics)
+{
+	char *list = xstrdup(""), *longer;
+
+	for (size_t i = 0; i < metrics->n; i++) {
+		longer = xasprintf("%s%s%s", list, *list ? ", " : "",
+				   metrics->v[i]);
+		free(list);
+		list = longer;
+	}
+	if (*list)
+		strlist_addf(&r->notes, "not known here, what counts it is missing: %s",
+			     list);
+	free(list);
+}
+
 static void add_rows(struct result *r)
 {
-	char *missing = xstrdup(""), *longer;
+	struct strlist missing = { 0 };
 
 	for (size_t i = 0; i < r->wanted.n; i++) {
 		const struct metric *metric = metric_find(r->wanted.v[i]);
 
-		if (!metric) {
+		if (!metric)
 			strlist_addf(&r->notes, "%s: no such metric",
 				     r->wanted.v[i]);
-		} else if (!add_row(r, metric)) {
-			longer = xasprintf("%s%s%s", missing,
-					   *missing ? ", " : "", metric->name);
-			free(missing);
-			missing = longer;
-		}
+		else if (!add_row(r, metric))
+			strlist_add(&missing, metric->name);
 	}
-	if (*missing)
-		strlist_addf(&r->notes, "not known here, what counts it is missing: %s",
-			     missing);
-	free(missing);
+	note_missing(r, &missing);
+	strlist_free(&missing);
 }
 
 /* What the sampling of functions cost and missed, in its pass. */

@@ -245,11 +245,24 @@ void validity_sample(const struct where *w)
 	check_overhead(w);
 }
 
+static bool is_real(const struct result *r)
+{
+	return r->clock && !strcmp(r->clock, "real");
+}
+
+static void name_trial(const struct trial *t, char *buf, size_t len)
+{
+	if (t->boot)
+		snprintf(buf, len, "%c boot %.20s", t->side, t->boot);
+	else
+		snprintf(buf, len, "%c seed %" PRId64, t->side, t->seed);
+}
+
 static void check_trial(struct result *r, const struct trial *t)
 {
 	struct where w = { .r = r, .t = t };
 
-	snprintf(w.name, sizeof(w.name), "%c seed %" PRId64, t->side, t->seed);
+	name_trial(t, w.name, sizeof(w.name));
 	if (t->failed)
 		validity_reason(&w, "%s", t->failed);
 	else if (!t->done)
@@ -262,42 +275,58 @@ static void check_trial(struct result *r, const struct trial *t)
 		       t->warnings.v[0]);
 	if (!trial_usable(t))
 		return;
-	if (t->profile.windows &&
+	/* Samples are taken in one pass alone, which is none of these. */
+	if (!is_real(r) && t->profile.windows &&
 	    t->profile.windows != (int64_t)t->n_samples)
 		validity_reason(&w, "profile of %" PRId64 " windows, but %zu samples",
 		       t->profile.windows, t->n_samples);
 	for (size_t i = 0; i < t->n_samples; i++) {
 		w.s = &t->samples[i];
-		if (t->n_samples > 1)
-			snprintf(w.name, sizeof(w.name),
-				 "%c seed %" PRId64 " pass %" PRId64, t->side,
-				 t->seed, w.s->pass);
+		if (t->n_samples > 1) {
+			size_t len;
+
+			name_trial(t, w.name, sizeof(w.name));
+			len = strlen(w.name);
+			snprintf(w.name + len, sizeof(w.name) - len,
+				 " pass %" PRId64, w.s->pass);
+		}
 		validity_sample(&w);
 	}
 }
 
 /* ---- both sides, seed by seed -------------------------------------------- */
 
-static double bytes_reclaimed(const struct trial *t)
-{
-	double pages = 0;
+/* What the passes of a trial, or of all trials of a side, did. */
+struct doing {
+	double passes, reclaimed, cleared;	/* bytes, pages */
+	double order_pages[MAX_ORDER_SEEN];
+};
 
-	for (size_t i = 0; i < t->n_samples; i++)
-		pages += counters_value(&t->samples[i].counters,
-					"memcg.pgsteal");
-	return pages * PAGE_BYTES;
+static void add_doing(struct doing *d, const struct trial *t)
+{
+	for (size_t i = 0; i < t->n_samples; i++) {
+		const struct sample *s = &t->samples[i];
+
+		d->passes++;
+		d->reclaimed += counters_value(&s->counters, "memcg.pgsteal") *
+				(double)PAGE_BYTES;
+		d->cleared += counters_value(&s->counters, "clear.pages");
+		for (int o = 0; o < MAX_ORDER_SEEN; o++)
+			d->order_pages[o] += s->order_pages[o];
+	}
 }
 
-static void check_same_bytes(struct result *r, const struct trial *a,
-			     const struct trial *b)
+/* @what: "seed 3", or "all passes". */
+static void check_same_bytes(struct result *r, const char *what,
+			     const struct doing *a, const struct doing *b)
 {
-	double of_a = bytes_reclaimed(a), of_b = bytes_reclaimed(b);
+	double of_a = a->reclaimed / a->passes, of_b = b->reclaimed / b->passes;
 
 	if (fabs(of_b - of_a) <= fabs(of_a) * r->tolerance_pct / 100)
 		return;
 	strlist_addf(&r->reasons,
-		     "seed %" PRId64 ": A reclaimed %.2f MiB, B %.2f MiB, which is beyond the tolerance of %g %%",
-		     a->seed, mib(of_a), mib(of_b), r->tolerance_pct);
+		     "%s: A reclaimed %.2f MiB, B %.2f MiB, which is beyond the tolerance of %g %%",
+		     what, mib(of_a), mib(of_b), r->tolerance_pct);
 }
 
 /*
@@ -305,45 +334,50 @@ static void check_same_bytes(struct result *r, const struct trial *a,
  * to make the histograms alike: with other folios the cost differs for a
  * reason that is not the patch.
  */
-static void check_same_orders(struct result *r, const struct trial *a,
-			      const struct trial *b)
+static void check_same_orders(struct result *r, const char *what,
+			      const struct doing *a, const struct doing *b)
 {
 	double all_a = 0, all_b = 0, distance = 0;
-	double of_a[MAX_ORDER_SEEN] = { 0 }, of_b[MAX_ORDER_SEEN] = { 0 };
 
-	for (size_t i = 0; i < a->n_samples; i++)
-		for (int o = 0; o < MAX_ORDER_SEEN; o++)
-			of_a[o] += a->samples[i].order_pages[o];
-	for (size_t i = 0; i < b->n_samples; i++)
-		for (int o = 0; o < MAX_ORDER_SEEN; o++)
-			of_b[o] += b->samples[i].order_pages[o];
 	for (int o = 0; o < MAX_ORDER_SEEN; o++) {
-		all_a += of_a[o];
-		all_b += of_b[o];
+		all_a += a->order_pages[o];
+		all_b += b->order_pages[o];
 	}
 	if (all_a <= 0 || all_b <= 0)
 		return;		/* check_orders() said so */
 	for (int o = 0; o < MAX_ORDER_SEEN; o++)
-		distance += fabs(of_a[o] / all_a - of_b[o] / all_b) / 2;
+		distance += fabs(a->order_pages[o] / all_a -
+				 b->order_pages[o] / all_b) / 2;
 	if (distance > ORDER_DISTANCE_MAX)
 		strlist_addf(&r->reasons,
-			     "seed %" PRId64 ": %.0f %% of the pages are in folios of other orders on B than on A",
-			     a->seed, distance * 100);
+			     "%s: %.0f %% of the pages are in folios of other orders on B than on A",
+			     what, distance * 100);
 }
 
-static void check_same_cleared(struct result *r, const struct trial *a,
-			       const struct trial *b)
+static void check_same_cleared(struct result *r, const char *what,
+			       const struct doing *a, const struct doing *b)
 {
-	for (size_t i = 0; i < a->n_samples; i++) {
-		int64_t of_a = counters_value(&a->samples[i].counters,
-					      "clear.pages");
-		int64_t of_b = counters_value(&b->samples[i].counters,
-					      "clear.pages");
+	if (a->cleared / a->passes != b->cleared / b->passes)
+		strlist_addf(&r->reasons,
+			     "%s: A faulted in %.0f pages, B %.0f",
+			     what, a->cleared / a->passes,
+			     b->cleared / b->passes);
+}
 
-		if (of_a != of_b)
-			strlist_addf(&r->reasons,
-				     "seed %" PRId64 ": A faulted in %" PRId64 " pages, B %" PRId64,
-				     a->seed, of_a, of_b);
+static void check_same(struct result *r, const char *what,
+		       const struct doing *a, const struct doing *b)
+{
+	switch (subject_of(r->workload)) {
+	case SUBJECT_RECLAIM:
+		check_same_bytes(r, what, a, b);
+		check_same_orders(r, what, a, b);
+		break;
+	case SUBJECT_CLEAR:
+		check_same_cleared(r, what, a, b);
+		break;
+	case SUBJECT_LATENCY:
+	case SUBJECT_OTHER:
+		break;
 	}
 }
 
@@ -361,6 +395,9 @@ static bool counted_by_pmu(const struct trial *t)
 static void check_pair(struct result *r, const struct trial *a,
 		       const struct trial *b)
 {
+	struct doing of_a = { 0 }, of_b = { 0 };
+	char what[40];
+
 	if (a->n_samples != b->n_samples) {
 		strlist_addf(&r->reasons,
 			     "seed %" PRId64 ": A has %zu passes, B %zu",
@@ -371,18 +408,10 @@ static void check_pair(struct result *r, const struct trial *a,
 		strlist_addf(&r->reasons,
 			     "seed %" PRId64 ": the PMU counted on one side only",
 			     a->seed);
-	switch (subject_of(r->workload)) {
-	case SUBJECT_RECLAIM:
-		check_same_bytes(r, a, b);
-		check_same_orders(r, a, b);
-		break;
-	case SUBJECT_CLEAR:
-		check_same_cleared(r, a, b);
-		break;
-	case SUBJECT_LATENCY:
-	case SUBJECT_OTHER:
-		break;
-	}
+	snprintf(what, sizeof(what), "seed %" PRId64, a->seed);
+	add_doing(&of_a, a);
+	add_doing(&of_b, b);
+	check_same(r, what, &of_a, &of_b);
 }
 
 /* A trial that is there, usable or not. */
@@ -426,4 +455,21 @@ void validity_check(struct result *r)
 	for (size_t i = 0; i < r->n_trials; i++)
 		check_trial(r, &r->trials[i]);
 	check_pairs(r);
+}
+
+void validity_check_real(struct result *r)
+{
+	struct doing of[2] = { { 0 }, { 0 } };
+
+	for (size_t i = 0; i < r->n_trials; i++) {
+		check_trial(r, &r->trials[i]);
+		if (trial_usable(&r->trials[i]))
+			add_doing(&of[r->trials[i].side == 'B'], &r->trials[i]);
+	}
+	for (int s = 0; s < 2; s++)
+		if (!of[s].passes)
+			strlist_addf(&r->reasons, "side %c has no passes",
+				     'A' + s);
+	if (of[0].passes && of[1].passes)
+		check_same(r, "all passes", &of[0], &of[1]);
 }

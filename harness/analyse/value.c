@@ -334,9 +334,8 @@ bool metric_value(const struct metric *metric, const struct result *r,
 	return false;
 }
 
-/* Of all samples behind the warm-up, or of none; caller frees. */
-static double *trial_values(const struct metric *metric, const struct result *r,
-			    const struct trial *t, size_t *n)
+double *trial_values(const struct metric *metric, const struct result *r,
+		     const struct trial *t, size_t *n)
 {
 	double *v = xcalloc(t->n_samples + 1, sizeof(*v));
 

@@ -22,6 +22,7 @@ int cmd_check(int argc, char **argv);
 int cmd_mutants(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_build(int argc, char **argv);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../analyse/analyse.h"
 #include "../machine/machine.h"
@@ -15,9 +16,12 @@
 #define PLOT_SCRIPT	"tune.gp"
 #define PLOT		"tune.svg"
 
+#define BOOT_ID		"/proc/sys/kernel/random/boot_id"
+#define BOOT_LABEL_MAX	40
+
 enum {
 	OPT_DELAY = 256, OPT_REPS, OPT_NODE, OPT_CPU, OPT_CROSS_CHECK,
-	OPT_DIR, OPT_SCRATCH, OPT_MOUNT, OPT_FUNCTIONS,
+	OPT_DIR, OPT_SCRATCH, OPT_MOUNT, OPT_FUNCTIONS, OPT_BOOT_LABEL,
 };
 
 static int set_delay(struct here *h, const char *text, struct err *err)
@@ -40,6 +44,21 @@ static int set_cross_check(struct here *h, const char *text, struct err *err)
 		return 0;
 	return err_set(err, EXIT_USAGE, "--cross-check %.40s: there is only perf",
 		       text);
+}
+
+static int set_boot_label(struct here *h, const char *text, struct err *err)
+{
+	size_t len = strlen(text);
+
+	h->boot_label = text;
+	for (size_t i = 0; i < len; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			len = 0;
+	if (len && len <= BOOT_LABEL_MAX)
+		return 0;
+	return err_set(err, EXIT_USAGE,
+		       "--boot-label: must be a word of 1 to %d characters",
+		       BOOT_LABEL_MAX);
 }
 
 static const struct function_word {
@@ -80,6 +99,7 @@ static int take_option(struct here *h, int c, const char *value,
 	case OPT_SCRATCH: h->place.scratch = value; return 0;
 	case OPT_FUNCTIONS: return set_functions(h, value, err);
 	case OPT_MOUNT: h->place.mount = true; return 0;
+	case OPT_BOOT_LABEL: return set_boot_label(h, value, err);
 	case OPT_CROSS_CHECK: return set_cross_check(h, value, err);
 	}
 	return 1;
@@ -101,6 +121,7 @@ int here_options(struct here *h, int argc, char **argv, const char *help,
 		{ "scratch", required_argument, NULL, OPT_SCRATCH },
 		{ "functions", optional_argument, NULL, OPT_FUNCTIONS },
 		{ "mount", no_argument, NULL, OPT_MOUNT },
+		{ "boot-label", required_argument, NULL, OPT_BOOT_LABEL },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
@@ -159,6 +180,8 @@ static char *command_text(const struct here *h, const struct scenario *s)
 	for (size_t i = 0; i < ARRAY_SIZE(function_words); i++)
 		if (h->functions == function_words[i].functions)
 			fprintf(to, " --functions=%s", function_words[i].word);
+	if (h->boot_label)
+		fprintf(to, " --boot-label %s", h->boot_label);
 	for (size_t i = 0; i < h->params.n; i++) {
 		fputs(" -p", to);
 		cmd_add_word(to, h->params.v[i]);
@@ -193,6 +216,20 @@ static int load(struct here *h, struct scenario *s, const struct workload **w,
 	return machine_local_enter(*w, &h->place, err);
 }
 
+/* What tells this boot from others.  Caller frees; NULL: nothing does. */
+static char *boot_of(const struct here *h)
+{
+	struct err ignored = { 0 };
+	char *id;
+
+	if (h->boot_label)
+		return xstrdup(h->boot_label);
+	if (file_read(BOOT_ID, 64, &id, NULL, &ignored))
+		return NULL;
+	id[strcspn(id, "\n")] = '\0';
+	return id;
+}
+
 static void fill_result(const struct here *h, const struct scenario *s,
 			struct result *r)
 {
@@ -209,7 +246,12 @@ static void fill_result(const struct here *h, const struct scenario *s,
 		strlist_add(&r->wanted, s->metrics.v[i]);
 	r->trials = xcalloc(1, sizeof(*r->trials));
 	r->n_trials = 1;
-	r->trials[0] = (struct trial){ .side = 'A', .seed = 1 };
+	r->trials[0] = (struct trial){
+		.side = 'A',
+		.seed = 1,
+		.boot = boot_of(h),
+		.started = (int64_t)time(NULL),
+	};
 }
 
 static int after_pass(void *arg, int64_t pass, struct sample *s,

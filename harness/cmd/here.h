@@ -13,6 +13,7 @@ struct here {
 	const char *command;	/* "run", "tune" */
 	const char *scenario, *out;
 	struct strlist params;
+	const char *boot_label;	/* NULL: the kernel's id of this boot */
 	int64_t reps;		/* 0: the scenario's */
 	int64_t node, cpu;	/* -1: anywhere */
 	struct host_place place;

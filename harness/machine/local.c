@@ -202,12 +202,12 @@ static int enter(void *arg, struct err *err)
  * Passes behind those that count, each with something that slows what it
  * watches.
  */
-static const struct further {
+static const struct watched_pass {
 	unsigned asked;		/* FUNCTIONS_* */
 	const struct watcher *watcher;
 	const char *counters;	/* what its counters begin with */
 	const char *wall;	/* where the time of its window goes; NULL: nowhere */
-} further[] = {
+} watched_passes[] = {
 	{ FUNCTIONS_SAMPLES, &watcher_sampler, "functions.",
 	  "functions.wall_ns" },
 	{ FUNCTIONS_FTRACE, &watcher_ftrace_with, "ftrace.", "ftrace.wall_ns" },
@@ -215,20 +215,20 @@ static const struct further {
 };
 
 /* The @i-th of those that were asked for; NULL: there are no more. */
-static const struct further *further_pass(unsigned functions, int64_t i)
+static const struct watched_pass *watched_pass(unsigned functions, int64_t i)
 {
-	for (size_t k = 0; k < ARRAY_SIZE(further); k++)
-		if ((functions & further[k].asked) && i-- == 0)
-			return &further[k];
+	for (size_t k = 0; k < ARRAY_SIZE(watched_passes); k++)
+		if ((functions & watched_passes[k].asked) && i-- == 0)
+			return &watched_passes[k];
 	return NULL;
 }
 
-/* Those that count, and the further ones. */
+/* Those that count, and those that are watched. */
 static int64_t all_passes(const struct running *run)
 {
 	int64_t n = 0;
 
-	while (further_pass(run->setup->functions, n))
+	while (watched_pass(run->setup->functions, n))
 		n++;
 	return run->passes + n;
 }
@@ -301,7 +301,7 @@ static int check_folios(const struct machine_setup *setup,
 }
 
 /* It is none of the samples: the last of them gets what it cost. */
-static void keep_further(const struct further *f, struct trial *t)
+static void keep_watched(const struct watched_pass *f, struct trial *t)
 {
 	struct sample *s = &t->samples[t->n_samples - 1];
 	const struct counters *from = &s->counters;
@@ -323,8 +323,8 @@ static int one_pass(struct running *run, const struct workload *w,
 		    int64_t pass, struct trial *t, struct err *err)
 {
 	const struct machine_setup *setup = run->setup;
-	const struct further *more = pass < run->passes ? NULL :
-		further_pass(setup->functions, pass - run->passes);
+	const struct watched_pass *more = pass < run->passes ? NULL :
+		watched_pass(setup->functions, pass - run->passes);
 	struct place place = {
 		.dir = run->scratch.path,
 		.cgroup = run->cgroup,
@@ -351,7 +351,7 @@ static int one_pass(struct running *run, const struct workload *w,
 	if (!rc && w->fs)
 		rc = check_folios(setup, &t->samples[t->n_samples - 1], err);
 	if (!rc && more)
-		keep_further(more, t);
+		keep_watched(more, t);
 	else if (!rc && setup->after_pass)
 		rc = setup->after_pass(setup->after_arg, pass,
 				       &t->samples[t->n_samples - 1], err);

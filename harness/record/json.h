@@ -19,4 +19,11 @@ json_t *rec_real(double v);
 int rec_get_real(const json_t *o, const char *where, const char *key,
 		 double *value, struct err *err);
 
+/* A row of a comparison; its unit hangs on the clock (result.c). */
+json_t *rec_row_to_json(const struct row *row, const char *clock);
+int rec_row_from_json(struct row *row, const json_t *o, struct err *err);
+/* A side behind A and B (further.c). */
+json_t *further_to_json(const struct further *f, const char *clock);
+int further_from_json(struct further *f, const json_t *o, struct err *err);
+
 #endif

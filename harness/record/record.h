@@ -381,6 +381,10 @@ int image_from_json(struct image *im, const json_t *o, struct err *err);
 struct trial {
 	char side;		/* 'A' or 'B'; two by two: 'C' or 'D' */
 	int64_t seed;		/* QEMU's -seed */
+	/* On a real clock: a word for its boot (NULL: not known), and when it
+	 * began (seconds since 1970, 0: not known). */
+	char *boot;
+	int64_t started;
 	int64_t index;		/* place in the order of trials, from 0 */
 	bool done;		/* it ran, whatever came of it */
 	char *failed;		/* why it failed, NULL: it did not */
@@ -454,13 +458,17 @@ const char *verdict_name(enum verdict v);	/* "faster", "no difference", ... */
 /* A row compares one metric; all numbers in the metric's unit. */
 struct row {
 	char *metric;		/* its name */
-	double a, b;		/* medians over the seeds */
+	/* Medians over the seeds; real clock: geometric means of boots' medians. */
+	double a, b;
 	double change_pct;	/* median of the per-seed changes, percent */
-	double low_pct, high_pct;	/* the smallest and largest of them */
+	/* The smallest and largest of them; real clock: the 95 % interval. */
+	double low_pct, high_pct;
 	double a_stdev_pct, b_stdev_pct;
-	int64_t n;		/* seeds compared */
+	int64_t n;		/* seeds compared; real clock: boots of either side */
 	bool has_p;		/* false on the instruction clock: p is null */
-	double p;
+	double p;		/* adjusted for the number of rows */
+	double p_alone;		/* as if it were the only one */
+	double detectable_pct;	/* 80 % of such runs would prove it; NAN: not known */
 	enum verdict verdict;
 };
 
@@ -500,6 +508,23 @@ json_t *two_by_two_to_json(const struct two_by_two *t, const char *clock);
 int two_by_two_from_json(struct two_by_two *t, const json_t *o,
 			 struct err *err);
 
+/* A side behind A and B, compared with A. */
+struct further {
+	char side;		/* 'C' and on */
+	struct image image;
+	struct trial *trials;	/* of that side */
+	size_t n_trials;
+	/* filled by analyse, as in struct result */
+	struct row *rows;
+	size_t n_rows;
+	bool valid;
+	struct strlist reasons, notes;
+	int64_t alike, alike_of;
+};
+#define SIDES_MAX	8	/* 'A' to 'H' */
+void further_free(struct further *f);
+void further_forget(struct further *f);	/* what analyse filled */
+
 struct result {
 	char *scenario;
 	char *summary;		/* the scenario's one line */
@@ -538,7 +563,26 @@ struct result {
 	bool tune;		/* folab tune asked */
 	double delay_ms;	/* that a unit may take; NAN: as long as it takes */
 	struct two_by_two two_by_two;
+	struct further *further;
+	size_t n_further;
 };
+/*
+ * @r as if side B were @f, which stays the owner of what is in it: for reading,
+ * or with rows, reasons, notes and diffs of its own.  To be freed with free() of
+ * ->trials alone.
+ */
+struct result further_view(const struct result *r, const struct further *f);
+/*
+ * Side @side of @to gets what side @from_side of @from measured, which is gone
+ * from there; several runs of one kernel become one side.  The first to join
+ * gives @to, empty before, all else, and must be side 'A'; then sides are joined
+ * in their order.  The names are for messages.  EXIT_USAGE if they have other
+ * workloads, parameters, clocks or processors, or a side has two kernels;
+ * whatever else differs and may be the reason of a difference goes to @doubts.
+ */
+int result_join(struct result *to, char side, const char *to_name,
+		struct result *from, char from_side, const char *from_name,
+		struct strlist *doubts, struct err *err);
 /* A run of one kernel, that nothing is compared with: it has no side B. */
 bool result_one_sided(const struct result *r);
 void result_free(struct result *r);

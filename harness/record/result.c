@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,9 @@ void result_free(struct result *r)
 	free(r->cross_check);
 	profile_free(&r->calls);
 	two_by_two_free(&r->two_by_two);
+	for (size_t i = 0; i < r->n_further; i++)
+		further_free(&r->further[i]);
+	free(r->further);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -67,7 +71,7 @@ bool result_one_sided(const struct result *r)
 	return r->has_host && !r->side[1].spec;
 }
 
-static json_t *row_to_json(const struct row *row, const char *clock)
+json_t *rec_row_to_json(const struct row *row, const char *clock)
 {
 	const struct metric *m = metric_find(row->metric);
 	json_t *o = json_object();
@@ -83,6 +87,11 @@ static json_t *row_to_json(const struct row *row, const char *clock)
 	json_object_set_new(o, "b_stdev_pct", rec_real(row->b_stdev_pct));
 	json_object_set_new(o, "n", json_integer(row->n));
 	json_object_set_new(o, "p", row->has_p ? rec_real(row->p) : json_null());
+	if (row->has_p) {
+		json_object_set_new(o, "p_alone", rec_real(row->p_alone));
+		json_object_set_new(o, "detectable_pct",
+				    rec_real(row->detectable_pct));
+	}
 	json_object_set_new(o, "verdict", rec_text(verdict_name(row->verdict)));
 	return o;
 }
@@ -98,7 +107,7 @@ static int verdict_from(const char *name, enum verdict *v, struct err *err)
 	return err_set(err, EXIT_USAGE, "row: verdict \"%.40s\"", name);
 }
 
-static int row_from_json(struct row *row, const json_t *o, struct err *err)
+int rec_row_from_json(struct row *row, const json_t *o, struct err *err)
 {
 	const char *verdict;
 
@@ -117,6 +126,12 @@ static int row_from_json(struct row *row, const json_t *o, struct err *err)
 	if (!row->metric)
 		return err_set(err, EXIT_USAGE, "row: no metric");
 	row->has_p = !json_is_null(json_object_get(o, "p"));
+	row->p_alone = row->detectable_pct = NAN;
+	if (row->has_p && json_object_get(o, "p_alone") &&
+	    (rec_get_real(o, "row", "p_alone", &row->p_alone, err) ||
+	     rec_get_real(o, "row", "detectable_pct", &row->detectable_pct,
+			  err)))
+		return -1;
 	return verdict_from(verdict, &row->verdict, err);
 }
 
@@ -224,8 +239,8 @@ json_t *result_to_json(const struct result *r)
 		json_array_append_new(trials, trial_to_json(&r->trials[i]));
 	json_object_set_new(o, "trials", trials);
 	for (size_t i = 0; i < r->n_rows; i++)
-		json_array_append_new(rows, row_to_json(&r->rows[i],
-						       r->clock));
+		json_array_append_new(rows, rec_row_to_json(&r->rows[i],
+							   r->clock));
 	json_object_set_new(o, "comparison", rows);
 	json_object_set_new(o, "validity", validity_to_json(r));
 	json_object_set_new(o, "notes", rec_strlist(&r->notes));
@@ -237,6 +252,15 @@ json_t *result_to_json(const struct result *r)
 		json_object_set_new(o, "two_by_two",
 				    two_by_two_to_json(&r->two_by_two,
 						       r->clock));
+	if (r->n_further) {
+		json_t *further = json_array();
+
+		for (size_t i = 0; i < r->n_further; i++)
+			json_array_append_new(further,
+					      further_to_json(&r->further[i],
+							      r->clock));
+		json_object_set_new(o, "further", further);
+	}
 	return o;
 }
 
@@ -300,12 +324,18 @@ int result_from_json(struct result *r, const json_t *o, struct err *err)
 	}
 	r->rows = xcalloc(json_array_size(rows), sizeof(*r->rows));
 	json_array_foreach(rows, i, v) {
-		if (row_from_json(&r->rows[r->n_rows++], v, err))
+		if (rec_row_from_json(&r->rows[r->n_rows++], v, err))
 			return -1;
 	}
 	v = json_object_get(o, "two_by_two");
 	if (v && two_by_two_from_json(&r->two_by_two, v, err))
 		return -1;
+	rows = json_object_get(o, "further");
+	r->further = xcalloc(json_array_size(rows) + 1, sizeof(*r->further));
+	json_array_foreach(rows, i, v) {
+		if (further_from_json(&r->further[r->n_further++], v, err))
+			return -1;
+	}
 	v = json_object_get(o, "selftests");
 	return v ? selftests_from_json(&r->selftests, v, err) : 0;
 }

@@ -7,6 +7,7 @@
 void trial_free(struct trial *t)
 {
 	free(t->failed);
+	free(t->boot);
 	free(t->console_tail);
 	strlist_free(&t->warnings);
 	for (size_t i = 0; i < t->n_samples; i++)
@@ -26,6 +27,11 @@ json_t *trial_to_json(const struct trial *t)
 		json_array_append_new(a, sample_to_json(&t->samples[i]));
 	json_object_set_new(o, "side", rec_text(side));
 	json_object_set_new(o, "seed", json_integer(t->seed));
+	/* Guests of the emulator have a seed, and begin at a fixed time. */
+	if (t->boot)
+		json_object_set_new(o, "boot", rec_text(t->boot));
+	if (t->started)
+		json_object_set_new(o, "started", json_integer(t->started));
 	json_object_set_new(o, "index", json_integer(t->index));
 	json_object_set_new(o, "done", json_boolean(t->done));
 	json_object_set_new(o, "failed", rec_text(t->failed));
@@ -50,7 +56,12 @@ int trial_from_json(struct trial *t, const json_t *o, struct err *err)
 	    rec_get_strlist(o, "trial", "warnings", &t->warnings, err) ||
 	    js_container(o, "trial", "samples", JSON_ARRAY, &a, err))
 		return -1;
-	if (strlen(side) != 1 || !strchr("ABCD", side[0]))
+	if ((json_object_get(o, "boot") &&
+	     rec_get_text(o, "trial", "boot", &t->boot, err)) ||
+	    (json_object_get(o, "started") &&
+	     js_int(o, "trial", "started", &t->started, err)))
+		return -1;
+	if (strlen(side) != 1 || *side < 'A' || *side >= 'A' + SIDES_MAX)
 		return err_set(err, EXIT_USAGE,
 			       "trial: side \"%.20s\" is neither A nor B",
 			       side);

@@ -84,12 +84,16 @@ static char *figures(const struct row *row)
 {
 	const struct metric *m = metric_find(row->metric);
 	char a[32], b[32], change[120] = "";
-	bool same = row->low_pct == 0 && row->high_pct == 0;
+	bool same = !row->has_p && row->low_pct == 0 && row->high_pct == 0;
 
 	format_value(a, sizeof(a), row->a, m ? m->digits : 1);
 	format_value(b, sizeof(b), row->b, m ? m->digits : 1);
 	if (same)
 		snprintf(change, sizeof(change), ", the same with each seed");
+	else if (row->has_p)
+		snprintf(change, sizeof(change),
+			 ", %+.2f %% (95 %% interval %+.2f..%+.2f, p %.3g)",
+			 row->change_pct, row->low_pct, row->high_pct, row->p);
 	else if (isfinite(row->change_pct))
 		snprintf(change, sizeof(change),
 			 ", %+.2f %% (%+.2f..%+.2f with %" PRId64 " seed%s)",

@@ -8,14 +8,36 @@
 
 #include "sections.h"
 
+bool on_real_clock(const struct result *r)
+{
+	return r->clock && !strcmp(r->clock, "real");
+}
+
+void format_p(char *buf, size_t len, double p)
+{
+	char digits[32];
+
+	if (!(p >= 0.0001)) {
+		snprintf(buf, len, "< .0001");
+	} else if (p >= 0.995) {
+		snprintf(buf, len, "1");
+	} else {
+		/* Two digits that count, without the 0 before the point. */
+		snprintf(digits, sizeof(digits), "%.*f",
+			 p >= 0.1 ? 2 : p >= 0.01 ? 3 : 4, p);
+		snprintf(buf, len, "%s", digits + 1);
+	}
+}
+
 static void both_sides(struct lines *l, const struct result *r)
 {
 	section_title(l, r);
 	section_invalid(l, r);
 	section_broken(l, r);
 	section_sides(l, r);
-	section_rows(l, r);
-	section_verdict(l, r);
+	section_rows(l, r, 'B');
+	section_verdict(l, r, 'B');
+	section_further(l, r);
 	section_two_by_two(l, r);
 	section_functions(l, r);
 	section_facts(l, r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The functions whose own instructions changed most, per page reclaimed or
- * cleared.
+ * cleared; on a real clock, whose share of the samples did.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -130,9 +130,17 @@ static void add_function(struct lines *l, int rank, const struct both *f)
 	free(name);
 }
 
+/* What a function's figures are divided by: pages, or a hundredth of the samples. */
+static double divisor(const struct result *r, int side)
+{
+	if (on_real_clock(r))
+		return r->profile[side].kernel_instructions / 100.;
+	return pages_profiled(r, side);
+}
+
 void section_functions(struct lines *l, const struct result *r)
 {
-	double pages[2] = { pages_profiled(r, 0), pages_profiled(r, 1) };
+	double pages[2] = { divisor(r, 0), divisor(r, 1) };
 	struct both *v;
 	size_t n;
 
@@ -146,6 +154,8 @@ void section_functions(struct lines *l, const struct result *r)
 	if (n) {
 		lines_add(l, RANK_BLANK, "%s", "");
 		lines_add(l, RANK_FUNCTIONS, "%-*s%11s%11s%11s", FUNCTION_WIDTH,
+			  on_real_clock(r) ?
+			  "own % of the samples, largest changes" :
 			  "own instructions per page, largest changes", "A",
 			  "B", "B - A");
 	}

@@ -76,21 +76,41 @@ void section_invalid(struct lines *l, const struct result *r)
 			  r->reasons.n - REASONS_SHOWN);
 }
 
+/* "6.12 (6.12.117-folab)"; on a real clock ", 5 boots, 50 passes", too. */
+static void add_side(struct lines *l, const struct result *r, int s,
+		     const char *label)
+{
+	char *spec = clean_text(r->side[s].spec, "not known");
+	char *release = clean_text(r->side[s].release, "");
+	char *line, runs[80] = "";
+	size_t boots, passes;
+
+	if (on_real_clock(r) && !result_one_sided(r)) {
+		boots_count(r, 'A' + s, &boots, &passes);
+		snprintf(runs, sizeof(runs), ", %zu boot%s, %zu pass%s", boots,
+			 boots == 1 ? "" : "s", passes,
+			 passes == 1 ? "" : "es");
+	}
+	line = xasprintf("%s%s%s%s%s", spec, *release ? " (" : "", release,
+			 *release ? ")" : "", runs);
+	lines_wrap(l, RANK_KEEP, RANK_MORE, 2, label, line);
+	free(line);
+	free(release);
+	free(spec);
+}
+
 void section_sides(struct lines *l, const struct result *r)
 {
 	bool one = result_one_sided(r);
 
 	lines_add(l, RANK_BLANK, "%s", "");
-	for (int s = 0; s < (one ? 1 : 2); s++) {
-		char *spec = clean_text(r->side[s].spec, "not known");
-		char *release = clean_text(r->side[s].release, "");
-		char *line = xasprintf("%s%s%s%s", spec, *release ? " (" : "",
-				       release, *release ? ")" : "");
+	for (int s = 0; s < (one ? 1 : 2); s++)
+		add_side(l, r, s, one ? "kernel   " : s ? "B: " : "A: ");
+	for (size_t i = 0; i < r->n_further; i++) {
+		struct result v = further_view(r, &r->further[i]);
+		char label[] = { r->further[i].side, ':', ' ', '\0' };
 
-		lines_wrap(l, RANK_KEEP, RANK_MORE, 2, one ? "kernel   " :
-			   s ? "B: " : "A: ", line);
-		free(line);
-		free(release);
-		free(spec);
+		add_side(l, &v, 1, label);
+		free(v.trials);
 	}
 }

@@ -200,21 +200,31 @@ static int64_t seeds(const struct result *r)
 	return n;
 }
 
-void section_rows(struct lines *l, const struct result *r)
+static void add_heading(struct lines *l, const struct result *r, char side)
+{
+	char over[40], other[2] = { side, '\0' };
+
+	if (on_real_clock(r))
+		snprintf(over, sizeof(over), "95 %% interval");
+	else
+		snprintf(over, sizeof(over), "%" PRId64 " seed%s", seeds(r),
+			 seeds(r) == 1 ? "" : "s");
+	lines_add(l, RANK_BLANK, "%s", "");
+	lines_add(l, RANK_KEEP, "%-*s%8s%6s%8s%6s%9s%14s", NAME_WIDTH,
+		  on_real_clock(r) ? "mean of boots' medians" : "medians", "A",
+		  "", other, "", "change", over);
+}
+
+void section_rows(struct lines *l, const struct result *r, char side)
 {
 	int number[N_FOOT];
 	size_t hidden = 0;
 	bool share = false;
-	char over[40];
 
 	if (!r->n_rows)
 		return;
 	number_footnotes(r, number);
-	snprintf(over, sizeof(over), "%" PRId64 " seed%s", seeds(r),
-		 seeds(r) == 1 ? "" : "s");
-	lines_add(l, RANK_BLANK, "%s", "");
-	lines_add(l, RANK_KEEP, "%-*s%8s%6s%8s%6s%9s%14s", NAME_WIDTH,
-		  "medians", "A", "", "B", "", "change", over);
+	add_heading(l, r, side);
 	for (size_t i = 0, n = 0; i < r->n_rows; i++) {
 		int rank;
 
@@ -250,7 +260,7 @@ void section_rows(struct lines *l, const struct result *r)
  */
 static char *rows_with(const struct result *r, enum verdict verdict)
 {
-	char *list = NULL, *longer, *title;
+	char *list = NULL, *longer, *title, value[32], p[48];
 
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const struct row *row = &r->rows[i];
@@ -258,11 +268,16 @@ static char *rows_with(const struct result *r, enum verdict verdict)
 		if (row->verdict != verdict)
 			continue;
 		if (verdict == VERDICT_SAME &&
-		    (row->low_pct != 0 || row->high_pct != 0))
+		    (row->has_p || row->low_pct != 0 || row->high_pct != 0))
 			continue;
 		title = clean_text(title_of(row), "");
-		longer = list ? xasprintf("%s, %s", list, title) :
-				xstrdup(title);
+		*p = '\0';
+		if (row->has_p) {
+			format_p(value, sizeof(value), row->p);
+			snprintf(p, sizeof(p), " (p %s)", value);
+		}
+		longer = xasprintf("%s%s%s%s", list ? list : "",
+				   list ? ", " : "", title, p);
 		free(title);
 		free(list);
 		list = longer;
@@ -270,15 +285,15 @@ static char *rows_with(const struct result *r, enum verdict verdict)
 	return list;
 }
 
-void section_verdict(struct lines *l, const struct result *r)
+void section_verdict(struct lines *l, const struct result *r, char side)
 {
 	static const struct {
 		enum verdict verdict;
-		const char *label;
+		const char *word;
 	} parts[] = {
-		{ VERDICT_SLOWER, "B is slower: " },
-		{ VERDICT_FASTER, "B is faster: " },
-		{ VERDICT_SAME, "no difference: " },
+		{ VERDICT_SLOWER, "slower" },
+		{ VERDICT_FASTER, "faster" },
+		{ VERDICT_SAME, NULL },
 	};
 
 	if (!r->valid)
@@ -286,9 +301,13 @@ void section_verdict(struct lines *l, const struct result *r)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		char *list = rows_with(r, parts[i].verdict);
 
+		char *label = parts[i].word ?
+			xasprintf("%c is %s: ", side, parts[i].word) :
+			xstrdup("no difference: ");
+
 		if (list)
-			lines_wrap(l, RANK_KEEP, RANK_MORE, 3, parts[i].label,
-				   list);
+			lines_wrap(l, RANK_KEEP, RANK_MORE, 3, label, list);
+		free(label);
 		free(list);
 	}
 }
@@ -351,10 +370,13 @@ static char *footnote(const struct result *r, enum footnote f)
 	switch (f) {
 	case FOOT_INSTRUCTIONS:
 		return xasprintf("Kernel instructions of the window, by the %s, per 4 KiB page%s",
+				 on_real_clock(r) ? "PMU" :
 				 any_counter(r, "pmu.kernel_instructions") ?
 				 "guest's PMU" : "plugin",
 				 counts_strings(r) ? "; each iteration of a string instruction (rep stos) counts as one, so what longer ones save on hardware does not show" : "");
 	case FOOT_SYS:
+		if (on_real_clock(r))
+			return xstrdup("CPU time of the measuring threads in the window");
 		return xasprintf("On the instruction clock, %" PRId64 " ns an instruction",
 				 r->ns_per_instruction);
 	case FOOT_USER:
@@ -365,7 +387,8 @@ static char *footnote(const struct result *r, enum footnote f)
 		return xstrdup("Of a SCHED_FIFO thread on the same processor; in MiB: what is cleared in that time");
 	case FOOT_SHARE:
 		more = inlined(r);
-		text = xasprintf("By the plugin%s", more);
+		text = on_real_clock(r) ? xstrdup("By sampling") :
+			xasprintf("By the plugin%s", more);
 		free(more);
 		return text;
 	default:
@@ -378,7 +401,6 @@ void section_footnotes(struct lines *l, const struct result *r)
 	char *all = xstrdup("");
 	int number[N_FOOT];
 
-	lines_add(l, RANK_BLANK, "%s", "");
 	number_footnotes(r, number);
 	for (int f = 0; f < N_FOOT; f++) {
 		char *text, *longer;
@@ -392,6 +414,8 @@ void section_footnotes(struct lines *l, const struct result *r)
 		free(all);
 		all = longer;
 	}
+	if (*all || !on_real_clock(r))
+		lines_add(l, RANK_BLANK, "%s", "");
 	if (*all)
 		lines_wrap(l, RANK_FOOTNOTE, RANK_FOOTNOTE, 5, "", all);
 	free(all);

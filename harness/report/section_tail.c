@@ -25,7 +25,10 @@ static char *side_text(const struct image *im)
 {
 	char *base = clean_text(im->base, "not known");
 	char *config = clean_start(im->config_hash, "not known", HASH_SHOWN);
-	char *text = xasprintf("%s, config %s", base, config);
+	/* Of a kernel that ran it can't be known. */
+	char *text = !im->config_hash && !strcmp(im->spec ? im->spec : "",
+						 "running") ?
+		xstrdup(base) : xasprintf("%s, config %s", base, config);
 
 	free(config);
 	free(base);
@@ -123,6 +126,8 @@ void section_tail(struct lines *l, const struct result *r)
 	lines_add(l, RANK_BLANK, "%s", "");
 	add_kernels(l, r);
 	field(l, 2, "machine  ", r->machine);
+	if (on_real_clock(r))
+		field(l, 2, "         ", r->machine_args);
 	field(l, 1, "fs       ", r->fs);
 	field(l, 2, "cmdline  ", r->cmdline);
 	add_command(l, r);

@@ -33,10 +33,13 @@ void section_title(struct lines *l, const struct result *r);
 void section_invalid(struct lines *l, const struct result *r);
 void section_sides(struct lines *l, const struct result *r);
 
-/* section_rows.c: metrics, verdict, footnotes */
-void section_rows(struct lines *l, const struct result *r);
-void section_verdict(struct lines *l, const struct result *r);
+/* section_rows.c: metrics, verdict (@side: what is called B here), footnotes */
+void section_rows(struct lines *l, const struct result *r, char side);
+void section_verdict(struct lines *l, const struct result *r, char side);
 void section_footnotes(struct lines *l, const struct result *r);
+
+/* section_further.c: sides behind B, each compared with A */
+void section_further(struct lines *l, const struct result *r);
 
 /* section_two_by_two.c: each of two series alone, and both */
 void section_two_by_two(struct lines *l, const struct result *r);
@@ -62,6 +65,10 @@ void section_again(struct lines *l, const struct result *r);
 
 /* single.c: the text of a run that has no side B */
 void single_text(struct lines *l, const struct result *r);
+/* Were the figures of a real clock, with its noise? */
+bool on_real_clock(const struct result *r);
+/* ".0079", "< .0001" */
+void format_p(char *buf, size_t len, double p);
 /* A word for a rate: "44.1". */
 void format_rate(char *buf, size_t len, double rate);
 /* Trial of clear-chunk, NULL: there is none. */

@@ -344,10 +344,10 @@ static void window_missing(struct result *r)
 	fake_find(r, 'A', 1)->profile.windows = 2;
 }
 
-static void real_clock(struct result *r)
+static void no_clock(struct result *r)
 {
 	free(r->clock);
-	r->clock = xstrdup("real");
+	r->clock = xstrdup("sundial");
 }
 
 static void no_trials(struct result *r)
@@ -414,7 +414,7 @@ static const struct rule {
 	{ "other passes", other_passes, "seed 1: A has 2 passes, B 1" },
 	{ "window missing", window_missing,
 	  "A seed 1: profile of 2 windows, but 1 samples" },
-	{ "real clock", real_clock, "needs the instruction clock" },
+	{ "no clock", no_clock, "needs the instruction clock" },
 	{ "no trials", no_trials, "there are no trials" },
 	{ "A/A", aa_differs, "a kernel against itself differs in reclaim.instructions_per_page" },
 	{ "second pass", second_pass,
