@@ -342,8 +342,12 @@ int cmd_check(int argc, char **argv)
 		if (!rc)
 			code = answer(&cmd);
 	}
-	if (rc < 0)
+	if (rc < 0) {
 		code = cmd_fail(&err);
+		if (cmd.to)
+			ktap_bail(cmd.to, code == EXIT_INTERRUPTED ?
+				  "interrupted" : err.text);
+	}
 	outdir_close(&out);
 	free_all(&cmd);
 	return code;

@@ -28,6 +28,11 @@ void ktap_note(FILE *to, bool nested, const char *text)
 	fprintf(to, "%s# %s\n", nested ? "  " : "", text);
 }
 
+void ktap_bail(FILE *to, const char *why)
+{
+	fprintf(to, "Bail out! %s\n", why);
+}
+
 void ktap_plan(FILE *to, const struct case_run *r)
 {
 	fprintf(to, "  KTAP version 1\n  # Subtest: %s\n  1..%" PRId64 "\n",

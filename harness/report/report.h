@@ -29,6 +29,8 @@ char *report_gnuplot(const struct result *r);
  */
 void ktap_begin(FILE *to, size_t programs);
 /* @nested: within a program whose plan was printed. */
+/* The programs that were planned will not all come, and why (a line of TAP's). */
+void ktap_bail(FILE *to, const char *why);
 void ktap_note(FILE *to, bool nested, const char *text);
 void ktap_plan(FILE *to, const struct case_run *r);	/* and its notes so far */
 void ktap_test(FILE *to, const struct case_run *r, size_t i);

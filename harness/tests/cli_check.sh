@@ -51,6 +51,13 @@ tap "a panic before the first case" eval '[ $rc = 6 ] && says "^not ok 1 smoke #
 FOLAB_FAKE=cases_short run check smoke
 tap "a guest that ends in the middle" eval \
 	'[ $rc = 6 ] && says "^  not ok 2 smoke.b # ERROR the guest died" && says "^  not ok 3 smoke.3 # ERROR did not run"'
+FOLAB_FAKE=silent "$folab" check -q -k "image:$image" smoke >"$work/out" 2>"$work/err" &
+until_true 10 says '^KTAP'
+sleep 0.3
+kill -TERM $!
+wait $!; rc=$?
+tap "interrupted: exit 130, and the answer says that it is none" eval \
+	'[ $rc = 130 ] && [ "$(tail -n 1 "$work/out")" = "Bail out! interrupted" ]'
 tap "a full disk for the answer" eval \
 	'check smoke >/dev/full 2>"$work/err"; [ $? = 3 ] && grep -q "standard output" "$work/err"'
 tap "the cache holds no guest's files" eval '[ -z "$(find "$work/cache" -name "*.cpio" -o -name "console-*")" ]'
