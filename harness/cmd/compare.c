@@ -38,6 +38,7 @@ struct comparison {
 	char **word;		/* DIRs and "--" */
 	int n;
 	struct strlist doubts, invalid;
+	struct strlist joined;	/* "A /real/path:B" */
 };
 
 /* Returns 0 to go on, 1 when all is said (*code), -1 with err. */
@@ -122,6 +123,26 @@ static int read_side(const char *name, struct result *r, char *side,
 	return rc;
 }
 
+/* The same samples twice would look like more than they are. */
+static int check_once(struct comparison *c, const char *name, char side,
+		      char from, struct err *err)
+{
+	char ignored, *dir = split_name(name, &ignored);
+	char *real = realpath(dir, NULL);
+	char *key = xasprintf("%c %s:%c", side, real ? real : dir, from);
+	int rc = 0;
+
+	for (size_t i = 0; i < c->joined.n && !rc; i++)
+		if (!strcmp(c->joined.v[i], key))
+			rc = err_set(err, EXIT_USAGE,
+				     "%s is on side %c twice", name, side);
+	strlist_add(&c->joined, key);
+	free(key);
+	free(real);
+	free(dir);
+	return rc;
+}
+
 static int join_one(struct comparison *c, const char *name, char side,
 		    struct result *r, struct err *err)
 {
@@ -129,7 +150,8 @@ static int join_one(struct comparison *c, const char *name, char side,
 	int rc;
 	char from;
 
-	if (read_side(name, &one, &from, err))
+	if (read_side(name, &one, &from, err) ||
+	    check_once(c, name, side, from, err))
 		rc = -1;
 	else
 		rc = result_join(r, side, c->word[0], &one, from, name,
@@ -297,6 +319,7 @@ int cmd_compare(int argc, char **argv)
 	}
 	if (rc < 0)
 		code = cmd_fail(&err);
+	strlist_free(&c.joined);
 	strlist_free(&c.doubts);
 	strlist_free(&c.invalid);
 	result_free(&r);

@@ -96,6 +96,8 @@ tap "two sides of folab ab: the same figures" eval \
 run "$folab" compare -q -o exact3 "$ref:A" -- "$ref:A" -- "$ref:B"
 tap "A against itself, and C" eval '[ $rc = 0 ] && grep -q "^C is faster: instructions/page" exact3/report.txt'
 tap "two emulators" fails 2 'the machine is' "$folab" compare "$ref:A" "$top/results/reference/reclaim-file-x86_64:A"
-tap "a seed twice on a side: exit 1" eval 'run "$folab" compare -q -o twice "$ref:A" "$ref:A" -- "$ref:B"; [ $rc = 1 ] && grep -q "more than one trial" twice/report.txt'
+tap "a run twice on a side" fails 2 'is on side A twice' "$folab" compare "$ref:A" "$ref/../${ref##*/}:A" -- "$ref:B"
+cp -r "$ref" copy
+tap "a seed twice on a side: exit 1" eval 'run "$folab" compare -q -o twice "$ref:A" "copy:A" -- "$ref:B"; [ $rc = 1 ] && grep -q "more than one trial" twice/report.txt'
 
 tap_done
