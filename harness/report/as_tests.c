@@ -80,7 +80,7 @@ static void add_decisions(struct case_run *run, const struct result *r)
 }
 
 /* "A 3934.1, B 1207.8 instructions, -69.30 % (-69.30..-69.30 with 5 seeds)" */
-static char *figures(const struct row *row)
+static char *figures(const struct row *row, char side)
 {
 	const struct metric *m = metric_find(row->metric);
 	char a[32], b[32], change[120] = "";
@@ -99,16 +99,18 @@ static char *figures(const struct row *row)
 			 ", %+.2f %% (%+.2f..%+.2f with %" PRId64 " seed%s)",
 			 row->change_pct, row->low_pct, row->high_pct, row->n,
 			 row->n == 1 ? "" : "s");
-	return xasprintf("A %s, B %s%s%s%s", a, b, m && *m->unit ? " " : "",
+	return xasprintf("A %s, %c %s%s%s%s", a, side, b, m && *m->unit ? " " : "",
 			 m ? m->unit : "", change);
 }
 
-static void add_row(struct case_run *run, const struct row *row, bool valid)
+/* @side: what is compared with A; behind B it is in the name. */
+static void add_row(struct case_run *run, const struct row *row, bool valid,
+		    char side)
 {
 	enum case_status status = CASE_SKIPPED;
 	const char *why = NULL;
 	struct case_test *t;
-	char *text;
+	char *text, *name;
 
 	if (!valid || row->verdict == VERDICT_INVALID)
 		why = "the run is not valid";
@@ -117,11 +119,14 @@ static void add_row(struct case_run *run, const struct row *row, bool valid)
 	else
 		status = row->verdict == VERDICT_SLOWER ? CASE_FAILED :
 			CASE_PASSED;
-	t = add_test(run, row->metric, status, why ? xstrdup(why) : NULL);
+	name = side == 'B' ? xstrdup(row->metric) :
+		xasprintf("%c: %s", side, row->metric);
+	t = add_test(run, name, status, why ? xstrdup(why) : NULL);
+	free(name);
 	/* A run that is not valid claims nothing, also not in a note. */
 	if (!valid)
 		return;
-	text = figures(row);
+	text = figures(row, side);
 	add_note(t, text);
 	free(text);
 }
@@ -134,6 +139,19 @@ static bool has_row(const struct result *r, const char *metric)
 	return false;
 }
 
+static void add_further(struct case_run *run, const struct further *f)
+{
+	char *name = xasprintf("%c: valid", f->side);
+	struct case_test *t = add_test(run, name, f->valid ? CASE_PASSED :
+				       CASE_FAILED, NULL);
+
+	for (size_t i = 0; i < f->reasons.n && !f->valid; i++)
+		add_note(t, f->reasons.v[i]);
+	for (size_t i = 0; i < f->n_rows; i++)
+		add_row(run, &f->rows[i], f->valid, f->side);
+	free(name);
+}
+
 static void compare(const struct result *r, struct case_run *run)
 {
 	case_run_init(run, PART, "");
@@ -142,11 +160,13 @@ static void compare(const struct result *r, struct case_run *run)
 	add_valid(run, r);
 	add_decisions(run, r);
 	for (size_t i = 0; i < r->n_rows; i++)
-		add_row(run, &r->rows[i], r->valid);
+		add_row(run, &r->rows[i], r->valid, 'B');
 	for (size_t i = 0; i < r->wanted.n; i++)
 		if (!has_row(r, r->wanted.v[i]))
 			add_test(run, r->wanted.v[i], CASE_SKIPPED,
 				 xstrdup("not known"));
+	for (size_t i = 0; i < r->n_further; i++)
+		add_further(run, &r->further[i]);
 	run->planned = (int64_t)run->n_tests;
 }
 
