@@ -108,7 +108,7 @@ with_systemd() {
 	say "ftrace $? $(tail -n 1 /err)"
 	sed 's/^/# /' /report >&3
 	folab report /functions | cmp - /report && say "ftrace again"
-	say "calls $(jq -c '[(.functions[] | select(.name == "folio_referenced" or .name == "shrink_lruvec") | .calls, .self, .inclusive)]' /functions/calls-A.json)"
+	say "calls $(jq -c '[("folio_referenced", "shrink_lruvec") as $name | .functions[] | select(.name == $name) | .calls, .self, .inclusive]' /functions/calls-A.json)"
 	say "folios $(jq -c '[.trials[0].samples[-1].order_pages | to_entries[] | .value / pow(2; (.key | tonumber))] | add' /functions/result.json)"
 	rm -rf /functions
 	settled; say "settled-ftrace $?"
@@ -235,6 +235,7 @@ tap "most of them in or below shrink_lruvec()" eval \
 	'sed -n "s/^shrink //p" "$work/systemd.out" | jq -e ".[0] > 100 and .[1] > .[0] * 0.8 and .[1] <= .[0]" >/dev/null'
 tap "ftrace counts functions" eval 'said "ftrace 0" && said "ftrace again"'
 # Active and inactive list ask, some folios twice.
+grep "^calls\|^folios" "$work/systemd.out" | sed 's/^/# /'
 tap "folio_referenced(): a few calls a folio, part of shrink_lruvec()'s time" eval \
 	'sed -n "s/^calls //p" "$work/systemd.out" | jq -e --argjson folios "$(sed -n "s/^folios //p" "$work/systemd.out")" \
 	".[0] >= \$folios and .[0] <= 4 * \$folios and .[1] <= .[2] and .[2] < .[5] and .[3] >= 1" >/dev/null'
