@@ -68,6 +68,14 @@ bool mapper_dirties(uint64_t page, int percent)
 	return chosen(page, 2, percent);
 }
 
+bool mapper_maps(const struct mapper_file *file, uint64_t page)
+{
+	uint64_t half = (page << 1) >> file->order;	/* of a folio, counted */
+
+	/* Of four in a row the second and the third. */
+	return !file->partial || ((half + 1) >> 1) % 2;
+}
+
 uint64_t mapper_pattern(uint64_t page)
 {
 	return ~page;
@@ -129,10 +137,40 @@ out:
 
 static void touch(struct self *s, int percent)
 {
-	for (uint64_t at = 0; at < s->file.bytes; at += FOLIO_PAGE_SIZE)
-		if (percent == 100 ||
-		    mapper_touches(at >> FOLIO_PAGE_SHIFT, percent))
+	for (uint64_t at = 0; at < s->file.bytes; at += FOLIO_PAGE_SIZE) {
+		uint64_t page = at >> FOLIO_PAGE_SHIFT;
+
+		if (mapper_maps(&s->file, page) &&
+		    (percent == 100 || mapper_touches(page, percent)))
 			s->sink = s->map[at];
+	}
+}
+
+/*
+ * What order a folio has shows only where all of it is mapped.  MADV_RANDOM, so
+ * that the kernel does not take these accesses for use of the memory: such a
+ * mapping leaves no mark on a folio when it goes (vma_has_recency()).
+ */
+static int count_orders(struct self *s, struct folio_count *count,
+			struct err *err)
+{
+	unsigned char *map = mmap(NULL, s->file.bytes, PROT_READ, MAP_SHARED,
+				  s->fd, 0);
+	int ret = -1;
+
+	if (map == MAP_FAILED)
+		return err_sys(err, EXIT_RUN, errno, "can't map %s",
+			       s->file.path);
+	if (madvise(map, s->file.bytes, MADV_RANDOM)) {
+		err_sys(err, EXIT_RUN, errno, "madvise(MADV_RANDOM)");
+		goto out;
+	}
+	for (uint64_t at = 0; at < s->file.bytes; at += FOLIO_PAGE_SIZE)
+		s->sink = map[at];
+	ret = folios_count(map, s->file.bytes, 0, NULL, NULL, count, err);
+out:
+	munmap(map, s->file.bytes);
+	return ret;
 }
 
 /*
@@ -149,9 +187,37 @@ uint64_t mapper_shift(int order, int64_t seed)
 	return mix64((uint64_t)seed) % (MAP_ALIGN / unit) * unit;
 }
 
-static int do_map(struct self *s, struct err *err)
+/* Bytes from @from on that are mapped, or are not, as its page is. */
+static uint64_t stretch(const struct mapper_file *file, uint64_t from)
+{
+	bool mapped = mapper_maps(file, from >> FOLIO_PAGE_SHIFT);
+	uint64_t to = from;
+
+	while (to < file->bytes &&
+	       mapper_maps(file, to >> FOLIO_PAGE_SHIFT) == mapped)
+		to += FOLIO_PAGE_SIZE;
+	return to - from;
+}
+
+/* The file at @at, where room is reserved: all of it, or its mapped parts. */
+static int map_parts(struct self *s, unsigned char *at, struct err *err)
 {
 	int prot = PROT_READ | (s->file.dirty ? PROT_WRITE : 0);
+	uint64_t bytes;
+
+	for (uint64_t from = 0; from < s->file.bytes; from += bytes) {
+		bytes = stretch(&s->file, from);
+		if (mapper_maps(&s->file, from >> FOLIO_PAGE_SHIFT) &&
+		    mmap(at + from, bytes, prot, MAP_SHARED | MAP_FIXED, s->fd,
+			 (off_t)from) == MAP_FAILED)
+			return err_sys(err, EXIT_RUN, errno, "can't map %s",
+				       s->file.path);
+	}
+	return 0;
+}
+
+static int do_map(struct self *s, struct err *err)
+{
 	unsigned char *room;
 	uintptr_t at;
 
@@ -162,11 +228,9 @@ static int do_map(struct self *s, struct err *err)
 			       "can't reserve address space");
 	at = ((uintptr_t)room + MAP_ALIGN - 1) & ~(uintptr_t)(MAP_ALIGN - 1);
 	at += mapper_shift(s->file.order, s->file.seed);
-	s->map = mmap((void *)at, s->file.bytes, prot, MAP_SHARED | MAP_FIXED,
-		      s->fd, 0);
-	if (s->map == MAP_FAILED)
-		return err_sys(err, EXIT_RUN, errno, "can't map %s",
-			       s->file.path);
+	s->map = (unsigned char *)at;
+	if (map_parts(s, s->map, err))
+		return -1;
 	touch(s, 100);
 	return 0;
 }
@@ -177,7 +241,8 @@ static void do_dirty(struct self *s)
 	     page++) {
 		uint64_t pattern = mapper_pattern(page);
 
-		if (mapper_dirties(page, s->file.dirty))
+		if (mapper_maps(&s->file, page) &&
+		    mapper_dirties(page, s->file.dirty))
 			memcpy(s->map + (page << FOLIO_PAGE_SHIFT), &pattern,
 			       sizeof(pattern));
 	}
@@ -230,6 +295,8 @@ static int carry_out(struct self *s, enum mapper_op op,
 	switch (op) {
 	case MAPPER_FILL:
 		return do_fill(s, err);
+	case MAPPER_ORDERS:
+		return count_orders(s, count, err);
 	case MAPPER_MAP:
 		return do_map(s, err);
 	case MAPPER_DIRTY:

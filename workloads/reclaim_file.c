@@ -31,11 +31,15 @@
 #define FOLIOS_AT_LEAST		32	/* or the first windows weigh too much */
 #define ORDER_SHARE_MIN		70	/* percent of the pages */
 #define CHARGED_MIN		98	/* percent of the file */
+#define VMAS_MAX		65000	/* of a process; vm.max_map_count is 65530 */
+#define VMA_BYTES		512	/* one, and its part of the trees */
 #define CHECKED_PAGES		2048	/* whose content verify() reads */
 #define LRU_GEN			"/sys/kernel/mm/lru_gen/enabled"
 
 static const char *const lru_choices[] = { "classic", "mglru", NULL };
 enum { LRU_CLASSIC, LRU_MGLRU };
+static const char *const map_choices[] = { "whole", "partial", NULL };
+enum { MAP_WHOLE, MAP_PARTIAL };
 
 static const struct param_spec specs[] = {
 	{ "size", PARAM_SIZE, "192M", 1 << 20, INT64_C(1) << 40, NULL,
@@ -48,6 +52,8 @@ static const struct param_spec specs[] = {
 	  "processes that map the file and touch each page of it" },
 	{ "young", PARAM_PERCENT, "100", 0, 100, NULL,
 	  "share of PTEs that are young when reclaim begins" },
+	{ "map", PARAM_CHOICE, "whole", 0, 0, map_choices,
+	  "partial: of each folio only a half is mapped, by VMAs that begin and end in the middle of one" },
 	{ "lru", PARAM_CHOICE, "classic", 0, 0, lru_choices,
 	  "which LRU reclaims: classic (active, inactive) or mglru" },
 	{ "dirty", PARAM_PERCENT, "0", 0, 100, NULL,
@@ -66,6 +72,34 @@ struct state {
 };
 
 /* ---- what the parameters need --------------------------------------------- */
+
+static bool is_partial(const struct params *p)
+{
+	return params_get(p, "map") == MAP_PARTIAL;
+}
+
+/* That a partial mapping takes: one for two folios, and one for the gap behind. */
+static uint64_t vmas(const struct params *p)
+{
+	uint64_t folio = FOLIO_PAGE_SIZE << params_get(p, "order");
+
+	return is_partial(p) ? (uint64_t)params_get(p, "size") / folio + 1 : 0;
+}
+
+static int check_partial(const struct params *p, struct err *err)
+{
+	if (!is_partial(p))
+		return 0;
+	if (!params_get(p, "order"))
+		return err_set(err, EXIT_USAGE,
+			       "map = partial wants folios of more than one page: order = 1 at least");
+	if (vmas(p) > VMAS_MAX)
+		return err_set(err, EXIT_USAGE,
+			       "map = partial takes a VMA for each folio, with size = %s and order = %s %llu of them; a process may have %d",
+			       params_text(p, "size"), params_text(p, "order"),
+			       (unsigned long long)vmas(p), VMAS_MAX);
+	return 0;
+}
 
 static int check(const struct params *p, struct err *err)
 {
@@ -95,7 +129,7 @@ static int check(const struct params *p, struct err *err)
 			       params_text(p, "size"),
 			       (long long)params_get(p, "order"),
 			       format_size(folio, text, sizeof(text)));
-	return 0;
+	return check_partial(p, err);
 }
 
 /* Bytes that dirtying may put on the device: XFS dirties whole folios. */
@@ -127,8 +161,8 @@ static uint64_t memory_bytes(const struct params *p)
 	uint64_t size = (uint64_t)params_get(p, "size");
 	uint64_t mappers = (uint64_t)params_get(p, "mappers");
 	uint64_t cache = size + dirty_bytes(p);
-	uint64_t bytes = cache + cache / 32 + mappers * (size / 512 + MIB) +
-			 512 * MIB;
+	uint64_t mapper = size / 512 + vmas(p) * VMA_BYTES + MIB;
+	uint64_t bytes = cache + cache / 32 + mappers * mapper + 512 * MIB;
 
 	return (bytes + MIB - 1) / MIB * MIB;
 }
@@ -254,9 +288,30 @@ static int fill(struct workload_env *env, struct state *s, struct err *err)
 	return 0;
 }
 
+/* The folios that there are, whatever part of each will be mapped. */
+static void note_orders(struct workload_env *env, struct state *s,
+			const struct folio_count *n)
+{
+	int64_t pages = (int64_t)(s->file.bytes >> FOLIO_PAGE_SHIFT);
+	int64_t wanted = n->order_pages[s->file.order];
+
+	memcpy(env->sample->order_pages, n->order_pages, sizeof(n->order_pages));
+	if (wanted * 100 < pages * ORDER_SHARE_MIN)
+		workload_invalid(env, "%lld of the file's %lld pages are in folios of order %d, less than %d %%",
+			(long long)wanted, (long long)pages, s->file.order,
+			ORDER_SHARE_MIN);
+}
+
 static int map(struct workload_env *env, struct state *s, struct err *err)
 {
+	struct folio_count n;
+
 	env->phase(env, "map");
+	if (s->file.partial) {
+		if (mapper_do(&s->mappers[0], MAPPER_ORDERS, &n, err))
+			return -1;
+		note_orders(env, s, &n);
+	}
 	if (all_mappers(s, MAPPER_MAP, err))
 		return -1;
 	if (s->file.dirty && mapper_do(&s->mappers[0], MAPPER_DIRTY, NULL, err))
@@ -267,12 +322,27 @@ static int map(struct workload_env *env, struct state *s, struct err *err)
 	return 0;
 }
 
+/*
+ * Of each folio a half: in the page tables such folios look like ones of the
+ * order below.
+ */
+static void check_halves(struct workload_env *env, struct state *s,
+			 const struct folio_count *n)
+{
+	int64_t halves = n->order_pages[s->file.order - 1];
+
+	if (halves * 100 < n->mapped * ORDER_SHARE_MIN)
+		workload_invalid(env, "%lld of %lld mapped pages are a half of a folio of order %d, less than %d %%",
+			(long long)halves, (long long)n->mapped, s->file.order,
+			ORDER_SHARE_MIN);
+}
+
 /* Prove what the reclaim will meet. */
 static int count(struct workload_env *env, struct state *s, struct err *err)
 {
 	int64_t pages = (int64_t)(s->file.bytes >> FOLIO_PAGE_SHIFT);
 	struct counters *c = &env->sample->counters;
-	int64_t mapped = 0, wanted;
+	int64_t mapped = 0;
 	struct folio_count n;
 
 	env->phase(env, "count");
@@ -286,15 +356,14 @@ static int count(struct workload_env *env, struct state *s, struct err *err)
 	counters_set(c, "pages.pmd", n.pmd);
 	if (s->file.cont_pages)
 		counters_set(c, "pages.contpte", n.contpte);
-	memcpy(env->sample->order_pages, n.order_pages, sizeof(n.order_pages));
-
-	wanted = n.order_pages[s->file.order];
-	if (wanted * 100 < pages * ORDER_SHARE_MIN)
-		workload_invalid(env, "%lld of the file's %lld pages are in folios of order %d, less than %d %%",
-			(long long)wanted, (long long)pages, s->file.order,
-			ORDER_SHARE_MIN);
-	if (mapped < pages * s->n_mappers)
-		workload_invalid(env, "%lld of %lld pages were mapped before the reclaim",
+	if (s->file.partial) {
+		check_halves(env, s, &n);
+		pages /= 2;	/* the file is a whole number of folios */
+	} else {
+		note_orders(env, s, &n);
+	}
+	if (mapped != pages * s->n_mappers)
+		workload_invalid(env, "%lld pages were mapped before the reclaim, not %lld",
 			(long long)mapped, (long long)(pages * s->n_mappers));
 	return 0;
 }
@@ -327,6 +396,7 @@ static int prepare(struct workload_env *env, void **state, struct err *err)
 		.seed = env->seed,
 		.young = (int)params_get(p, "young"),
 		.dirty = (int)params_get(p, "dirty"),
+		.partial = is_partial(p),
 		.cont_pages = arch && arch->contpte ? arch->cont_pages : 0,
 	};
 	if (sysconf(_SC_PAGESIZE) != (long)FOLIO_PAGE_SIZE)
@@ -429,7 +499,8 @@ static int check_page(struct workload_env *env, struct state *s, int fd,
 		      uint64_t page, bool *good, struct err *err)
 {
 	uint64_t word[FOLIO_PAGE_SIZE / sizeof(uint64_t)];
-	uint64_t want = mapper_dirties(page, s->file.dirty) ?
+	uint64_t want = mapper_maps(&s->file, page) &&
+			mapper_dirties(page, s->file.dirty) ?
 			mapper_pattern(page) : 0;
 	ssize_t n = pread(fd, word, sizeof(word),
 			  (off_t)(page << FOLIO_PAGE_SHIFT));

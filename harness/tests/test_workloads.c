@@ -77,6 +77,10 @@ static void impossible_values_are_refused(void **state)
 		"size", "62M", "reclaim", "8M", "order", "9");
 	REFUSED("not a multiple of a folio of order 9",
 		"size", "193M", "order", "9");
+	REFUSED("map = partial wants folios of more than one page",
+		"map", "partial", "order", "0");
+	REFUSED("163841 of them; a process may have 65000",
+		"map", "partial", "size", "10G");
 }
 
 static void values_out_of_range_are_refused(void **state)
@@ -84,7 +88,7 @@ static void values_out_of_range_are_refused(void **state)
 	static const char *const bad[][2] = {
 		{ "order", "10" }, { "order", "-1" }, { "mappers", "0" },
 		{ "mappers", "65" }, { "young", "101" }, { "dirty", "-1" },
-		{ "lru", "fifo" }, { "size", "0" }, { "size", "2T" },
+		{ "lru", "fifo" }, { "map", "half" }, { "size", "0" }, { "size", "2T" },
 		{ "size", "many" }, { "folios", "4" },
 	};
 
@@ -122,6 +126,9 @@ static void the_machine_is_large_enough(void **state)
 	assert_true(ten <= 13000 * MIB);
 	assert_true(MEMORY("mappers", "64") - MEMORY("mappers", "1") >=
 		    63 * 192 * MIB / 512);
+	/* Each mapper has 3072 VMAs; a whole mapping is none to speak of. */
+	assert_true(MEMORY("mappers", "64", "map", "partial") -
+		    MEMORY("mappers", "64") >= 64 * 3072 * 256);
 	/* Dirty data lies in the page cache and on the RAM disk. */
 	assert_true(MEMORY("dirty", "100") - MEMORY("dirty", "0") >= 192 * MIB);
 }
@@ -347,17 +354,57 @@ static void drop_file(struct a_file *f)
 	test_dir_remove(f->dir);
 }
 
-static void a_mapper_writes_its_share_and_no_more(void **state)
+/* A half of each folio; stretches begin and end in the middle of one. */
+static void partial_is_a_half_of_each_folio(void **state)
 {
-	const uint64_t bytes = MIB;
-	struct mapper m = { 0 };
+	struct mapper_file f = { .partial = true };
+	const struct mapper_file whole = { .order = 4 };
+
+	for (f.order = 1; f.order <= 9; f.order++) {
+		uint64_t folio = UINT64_C(1) << f.order;
+
+		for (uint64_t at = 0; at < 5 * folio; at += folio) {
+			bool second = at / folio % 2 == 0;
+
+			for (uint64_t i = 0; i < folio; i++)
+				assert_int_equal(mapper_maps(&f, at + i),
+						 (i >= folio / 2) == second);
+		}
+	}
+	for (uint64_t page = 0; page < 64; page++)
+		assert_true(mapper_maps(&whole, page));
+}
+
+static void check_written(const struct mapper_file *file)
+{
 	struct err err = { 0 };
-	struct a_file f;
 	char *data;
 	size_t len;
 
-	for (int order = 0; order <= 4; order++) {
-		make_file(&f, bytes, order, 30);
+	assert_int_equal(file_read(file->path, file->bytes, &data, &len, &err),
+			 0);
+	assert_int_equal(len, file->bytes);
+	for (uint64_t page = 0; page < file->bytes / FOLIO_PAGE_SIZE; page++) {
+		uint64_t want = mapper_maps(file, page) &&
+				mapper_dirties(page, file->dirty) ?
+				mapper_pattern(page) : 0;
+		uint64_t got;
+
+		memcpy(&got, data + page * FOLIO_PAGE_SIZE, sizeof(got));
+		assert_true(got == want);
+	}
+	free(data);
+}
+
+static void a_mapper_writes_its_share_and_no_more(void **state)
+{
+	struct mapper m = { 0 };
+	struct err err = { 0 };
+	struct a_file f;
+
+	for (int i = 0; i <= 9; i++) {
+		make_file(&f, MIB, i % 5, 30);
+		f.file.partial = i > 5;		/* of orders 1 to 4 */
 		if (mapper_start(&m, &f.file, &err) ||
 		    mapper_do(&m, MAPPER_FILL, NULL, &err) ||
 		    mapper_do(&m, MAPPER_MAP, NULL, &err) ||
@@ -366,18 +413,7 @@ static void a_mapper_writes_its_share_and_no_more(void **state)
 			fail_msg("%s", err.text);
 		mapper_stop(&m);
 		mapper_stop(&m);
-		assert_int_equal(file_read(f.path, bytes, &data, &len, &err), 0);
-		assert_int_equal(len, bytes);
-		for (uint64_t page = 0; page < bytes / FOLIO_PAGE_SIZE; page++) {
-			uint64_t want = mapper_dirties(page, 30) ?
-					mapper_pattern(page) : 0;
-			uint64_t got;
-
-			memcpy(&got, data + page * FOLIO_PAGE_SIZE,
-			       sizeof(got));
-			assert_true(got == want);
-		}
-		free(data);
+		check_written(&f.file);
 		drop_file(&f);
 	}
 }
@@ -408,6 +444,34 @@ static void a_mapper_counts_what_it_maps(void **state)
 	for (size_t i = 0; i < MAX_ORDER_SEEN; i++)
 		sum += c.order_pages[i];
 	assert_int_equal(sum, c.mapped);
+}
+
+/* Whatever folios the file system gives: of its pages a half is mapped. */
+static void a_partial_mapper_maps_a_half(void **state)
+{
+	struct folio_count all, half;
+	struct mapper m = { 0 };
+	struct err err = { 0 };
+	struct a_file f;
+	int ret;
+
+	make_file(&f, MIB, 4, 0);
+	f.file.partial = true;
+	if (mapper_start(&m, &f.file, &err) ||
+	    mapper_do(&m, MAPPER_FILL, NULL, &err))
+		fail_msg("%s", err.text);
+	ret = mapper_do(&m, MAPPER_ORDERS, &all, &err);
+	if (!ret && (mapper_do(&m, MAPPER_MAP, NULL, &err) ||
+		     mapper_do(&m, MAPPER_COUNT, &half, &err)))
+		fail_msg("%s", err.text);
+	mapper_stop(&m);
+	drop_file(&f);
+	if (ret) {
+		assert_int_equal(err.code, EXIT_ENVIRONMENT);
+		skip();
+	}
+	assert_int_equal(all.mapped, MIB / FOLIO_PAGE_SIZE);
+	assert_int_equal(half.mapped, MIB / FOLIO_PAGE_SIZE / 2);
 }
 
 static void a_mapper_says_why_it_can_not(void **state)
@@ -564,6 +628,8 @@ int main(void)
 		cmocka_unit_test(shares_are_as_asked),
 		cmocka_unit_test(a_mapper_writes_its_share_and_no_more),
 		cmocka_unit_test(a_mapper_counts_what_it_maps),
+		cmocka_unit_test(partial_is_a_half_of_each_folio),
+		cmocka_unit_test(a_partial_mapper_maps_a_half),
 		cmocka_unit_test(a_mapper_says_why_it_can_not),
 		cmocka_unit_test(settings_are_put_back),
 		cmocka_unit_test(settings_outlive_a_kill),
