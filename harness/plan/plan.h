@@ -7,6 +7,14 @@
 
 #include "../record/record.h"
 
+/* A row that reviewers ask for: the scenario with other parameters. */
+struct scenario_row {
+	char *name;			/* "16 mappers" */
+	const struct arch *arch;	/* NULL: that of the run */
+	struct strlist set;		/* "mappers=16"; not "arch=" */
+};
+#define ROW_NAME_MAX	22	/* bytes, so that a table can hold it */
+
 struct scenario {
 	char *name, *summary, *workload, *path;
 	struct params params;
@@ -17,6 +25,8 @@ struct scenario {
 	double tolerance_pct;		/* bytes reclaimed may differ by so much */
 	struct strlist metrics;		/* rows of the report, in order */
 	struct strlist cmdline;		/* added to the kernel command line */
+	struct scenario_row *rows;	/* in the file's order */
+	size_t n_rows;
 };
 
 /*
@@ -28,6 +38,10 @@ int scenario_load(struct scenario *s, const char *name,
 		  struct err *err);
 /* "KEY=VALUE" from -p. */
 int scenario_set(struct scenario *s, const char *assignment, struct err *err);
+/* The scenario's parameters, as they are now, with those of @row; to be freed. */
+int scenario_row_params(const struct scenario *s,
+			const struct scenario_row *row, struct params *params,
+			struct err *err);
 void scenario_free(struct scenario *s);
 /* Names of all scenarios that come with folab, in order; caller frees. */
 int scenario_names(struct strlist *names, struct err *err);

@@ -155,9 +155,11 @@ static int on_key(void *arg, const char *section, const char *key,
 		strlist_add(&l->keys, key);
 		strlist_add(&l->values, value);
 		rc = 0;
+	} else if (!strcmp(section, "rows")) {
+		rc = 0;		/* on_row()'s: it takes the workload to judge them */
 	} else {
 		return err_set(err, EXIT_USAGE,
-			       "no section [%.40s]; there are scenario, machine, params, report",
+			       "no section [%.40s]; there are scenario, machine, params, report, rows",
 			       section);
 	}
 	if (rc > 0)
@@ -165,6 +167,139 @@ static int on_key(void *arg, const char *section, const char *key,
 			       section);
 	return rc;
 }
+
+/* ---- rows ------------------------------------------------------------------- */
+
+/* A name stands in a table, and between commas on the command line. */
+static int check_row_name(const struct scenario *s, const char *name,
+			  struct err *err)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = name; *p; p++)
+		if (*p < ' ' || *p > '~' || *p == ',')
+			n = 0;
+	if (!n || n > ROW_NAME_MAX)
+		return err_set(err, EXIT_USAGE,
+			       "row \"%.60s\": a name has 1 to %d printable ASCII characters, and no comma",
+			       name, ROW_NAME_MAX);
+	for (size_t i = 0; i < s->n_rows; i++)
+		if (!strcmp(s->rows[i].name, name))
+			return err_set(err, EXIT_USAGE,
+				       "a second row \"%s\" (a row is one line)",
+				       name);
+	return 0;
+}
+
+static int set_param(struct params *p, const char *assignment,
+		     const char *what, struct err *err)
+{
+	const char *eq = strchr(assignment, '=');
+	char *key;
+	int rc;
+
+	if (!eq || eq == assignment)
+		return err_set(err, EXIT_USAGE, "%s %.60s: must be KEY=VALUE",
+			       what, assignment);
+	key = xstrndup(assignment, eq - assignment);
+	rc = params_set(p, key, eq + 1, err);
+	free(key);
+	return rc;
+}
+
+static int set_arch(struct scenario_row *row, const char *name,
+		    struct err *err)
+{
+	char list[200] = "";
+	size_t n = 0;
+
+	if (row->arch)
+		return err_set(err, EXIT_USAGE, "arch stands there twice");
+	row->arch = arch_find(name);
+	if (row->arch)
+		return 0;
+	for (size_t i = 0; arch_at(i) && n < sizeof(list); i++)
+		n += snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "",
+			      arch_at(i)->name);
+	return err_set(err, EXIT_USAGE, "no architecture \"%.60s\"; there are: %s",
+		       name, list);
+}
+
+/* Has @row a value for the key of @assignment already? */
+static bool is_set(const struct scenario_row *row, const char *assignment)
+{
+	size_t len = strcspn(assignment, "=") + 1;
+
+	for (size_t i = 0; i < row->set.n; i++)
+		if (!strncmp(row->set.v[i], assignment, len))
+			return true;
+	return false;
+}
+
+static int fill_row(const struct scenario *s, struct scenario_row *row,
+		    const char *value, struct err *err)
+{
+	struct strlist words = { 0 };
+	struct params params = { 0 };
+	int rc = 0;
+
+	split(value, " \t", &words);
+	for (size_t i = 0; i < words.n && !rc; i++) {
+		const char *word = words.v[i];
+
+		if (str_starts(word, "arch="))
+			rc = set_arch(row, word + strlen("arch="), err);
+		else if (is_set(row, word))
+			rc = err_set(err, EXIT_USAGE,
+				     "%.60s: its key stands there twice", word);
+		else
+			strlist_add(&row->set, word);
+	}
+	if (!rc && !words.n)
+		rc = err_set(err, EXIT_USAGE,
+			     "it says nothing; there have to be words like order=0 or arch=x86_64");
+	if (!rc) {
+		rc = scenario_row_params(s, row, &params, err);
+		params_free(&params);
+	}
+	strlist_free(&words);
+	return rc;
+}
+
+/*
+ * The file once more, when the workload is known: what is wrong with a row is
+ * told with its line.
+ */
+static int on_row(void *arg, const char *section, const char *key,
+		  const char *value, struct err *err)
+{
+	struct scenario *s = arg;
+	struct scenario_row row = { 0 };
+
+	if (strcmp(section, "rows"))
+		return 0;
+	if (check_row_name(s, key, err))
+		return -1;
+	row.name = xstrdup(key);
+	s->rows = xrealloc(s->rows, s->n_rows + 1, sizeof(*s->rows));
+	s->rows[s->n_rows++] = row;
+	if (fill_row(s, &s->rows[s->n_rows - 1], value, err))
+		return err_prefix(err, "row \"%s\"", key);
+	return 0;
+}
+
+int scenario_row_params(const struct scenario *s,
+			const struct scenario_row *row, struct params *params,
+			struct err *err)
+{
+	params_copy(params, &s->params);
+	for (size_t i = 0; i < row->set.n; i++)
+		if (set_param(params, row->set.v[i], "a row's", err))
+			return -1;
+	return 0;
+}
+
+/* ---- the file --------------------------------------------------------------- */
 
 static char *path_of(const char *name)
 {
@@ -251,6 +386,8 @@ int scenario_load(struct scenario *s, const char *name,
 		rc = ini_read(s->path, on_key, &l, err);
 	if (!rc)
 		rc = fill_params(&l, specs_of, err);
+	if (!rc)
+		rc = ini_read(s->path, on_row, s, err);
 	strlist_free(&l.keys);
 	strlist_free(&l.values);
 	if (rc)
@@ -260,17 +397,7 @@ int scenario_load(struct scenario *s, const char *name,
 
 int scenario_set(struct scenario *s, const char *assignment, struct err *err)
 {
-	const char *eq = strchr(assignment, '=');
-	char *key;
-	int rc;
-
-	if (!eq || eq == assignment)
-		return err_set(err, EXIT_USAGE, "-p %.60s: must be KEY=VALUE",
-			       assignment);
-	key = xstrndup(assignment, eq - assignment);
-	rc = params_set(&s->params, key, eq + 1, err);
-	free(key);
-	return rc;
+	return set_param(&s->params, assignment, "-p", err);
 }
 
 void scenario_free(struct scenario *s)
@@ -282,6 +409,11 @@ void scenario_free(struct scenario *s)
 	params_free(&s->params);
 	strlist_free(&s->metrics);
 	strlist_free(&s->cmdline);
+	for (size_t i = 0; i < s->n_rows; i++) {
+		free(s->rows[i].name);
+		strlist_free(&s->rows[i].set);
+	}
+	free(s->rows);
 	memset(s, 0, sizeof(*s));
 }
 

@@ -55,9 +55,43 @@ static void a_scenario(void **state)
 	scenario_free(&s);
 }
 
+static const char with_rows[] =
+	"[rows]\nno order = order=0\nmuch here = size=1G   order=9\n"
+	"x86 = arch=x86_64 ; the other one\n[scenario]\nworkload = w\n"
+	"[params]\nsize = 64M\n";
+
+/* In the file's order, over the scenario's parameters as they are then. */
+static void rows(void **state)
+{
+	struct err err = { 0 };
+	struct params p;
+	struct scenario s;
+
+	if (load(with_rows, &s, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(s.n_rows, 3);
+	assert_string_equal(s.rows[0].name, "no order");
+	assert_string_equal(s.rows[0].set.v[0], "order=0");
+	assert_null(s.rows[0].arch);
+	assert_string_equal(s.rows[2].name, "x86");
+	assert_int_equal(s.rows[2].set.n, 0);
+	assert_string_equal(s.rows[2].arch->name, "x86_64");
+	assert_int_equal(scenario_set(&s, "size=32M", &err), 0);
+	assert_int_equal(scenario_row_params(&s, &s.rows[0], &p, &err), 0);
+	assert_int_equal(params_get(&p, "order"), 0);
+	assert_int_equal(params_get(&p, "size"), 32 << 20);
+	params_free(&p);
+	assert_int_equal(scenario_row_params(&s, &s.rows[1], &p, &err), 0);
+	assert_int_equal(params_get(&p, "size"), 1 << 30);
+	params_free(&p);
+	assert_int_equal(params_get(&s.params, "order"), 4);
+	scenario_free(&s);
+}
+
 /* One line that names file, line or key, and what is allowed. */
 static void bad_scenarios(void **state)
 {
+#define W	"[scenario]\nworkload = w\n[rows]\n"
 	static const struct { const char *text, *says; } bad[] = {
 		{ "", "lacks workload" },
 		{ "[scenario]\nworkload = v\n", "no workload \"v\"" },
@@ -76,6 +110,21 @@ static void bad_scenarios(void **state)
 		{ "[scenario]\nworkload = w\nworkload = v\n", "a second workload" },
 		{ "[report]\nmetrics = reclaim.pages, reclaim.pages\n", "twice" },
 		{ "[machine]\ncmdline = quiet folab.seed=3\n", "folab.* are ours" },
+		{ "[row]\na = order=0\n", "report, rows" },
+		{ W "a = ordr=1\n", "mine.ini:4: row \"a\": no parameter \"ordr\"" },
+		{ W "b = order=0\na = order=11\n", "mine.ini:5: row \"a\": parameter order = \"11\"" },
+		{ W "a = order=0\nb = order=1\na = order=2\n", "mine.ini:6: a second row \"a\"" },
+		{ W "a = order=0\na = size=1M\n", "mine.ini:5: a second row \"a\"" },
+		{ W "a = order=0\n  size=1M\n", "mine.ini:5: a second row \"a\" (a row is one line)" },
+		{ W "a = order=0 order=1\n", "order=1: its key stands there twice" },
+		{ W "a = arch=vax\n", "mine.ini:4: row \"a\": no architecture \"vax\"; there are: arm64, x86_64" },
+		{ W "a = arch=arm64 arch=x86_64\n", "arch stands there twice" },
+		{ W "a = order\n", "must be KEY=VALUE" },
+		{ W "a = =1\n", "must be KEY=VALUE" },
+		{ W "a =\n", "it says nothing" },
+		{ W "a, b = order=0\n", "no comma" },
+		{ W "12345678901234567890123 = order=0\n", "1 to 22 printable" },
+		{ W "\xc3\xa4 = order=0\n", "printable" },
 	};
 	struct scenario s;
 
@@ -119,6 +168,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_scenario),
+		cmocka_unit_test(rows),
 		cmocka_unit_test(bad_scenarios),
 		cmocka_unit_test(no_scenario),
 		cmocka_unit_test(trials),
