@@ -115,6 +115,8 @@ void analyse(struct result *r)
 	conclude(r);
 	if (r->two_by_two.asked)
 		two_by_two(r);
+	for (size_t i = 0; i < r->n_variants; i++)
+		analyse(r->variants[i].r);
 
 	uselocale(before);
 	if (c)

@@ -19,7 +19,10 @@ bool metric_value(const struct metric *metric, const struct result *r,
  * the harness's, and all of them.  False: not counted.
  */
 bool window_overhead(const struct sample *s, double *own, double *all);
-/* Fill r's profile[], rows, valid, reasons, notes, alike and diffs from its trials. */
+/*
+ * Fill r's profile[], rows, valid, reasons, notes, alike and diffs from its trials;
+ * those of its variants from theirs.
+ */
 void analyse(struct result *r);
 
 /* How many boots of @side brought samples, and how many passes count (real.c). */

@@ -525,6 +525,19 @@ struct further {
 void further_free(struct further *f);
 void further_forget(struct further *f);	/* what analyse filled */
 
+/*
+ * A row that reviewers ask for: the same two kernels with other parameters, or
+ * on another architecture.  It is a comparison of its own, as folab ab with
+ * these parameters makes it, but in the directory of the result it belongs to.
+ */
+struct variant {
+	char *name;		/* "16 mappers" */
+	struct strlist set;	/* how it differs: "mappers=16", "arch=x86_64" */
+	struct result *r;	/* has no variants of its own */
+};
+/* DIR/row-N, with N from 1: profiles and consoles of variant N - 1; caller frees. */
+char *variant_dir(const char *dir, size_t i);
+
 struct result {
 	char *scenario;
 	char *summary;		/* the scenario's one line */
@@ -565,6 +578,8 @@ struct result {
 	struct two_by_two two_by_two;
 	struct further *further;
 	size_t n_further;
+	struct variant *variants;	/* in the scenario's order */
+	size_t n_variants;
 };
 /*
  * @r as if side B were @f, which stays the owner of what is in it: for reading,
@@ -583,6 +598,14 @@ struct result further_view(const struct result *r, const struct further *f);
 int result_join(struct result *to, char side, const char *to_name,
 		struct result *from, char from_side, const char *from_name,
 		struct strlist *doubts, struct err *err);
+/* A new one at the end, its result empty; valid until the next call. */
+struct variant *variant_add(struct result *r, const char *name);
+const struct variant *variant_find(const struct result *r, const char *name);
+/*
+ * The row that is the answer: the first one of a metric with a better
+ * direction.  NULL: there is none.
+ */
+const struct row *result_decider(const struct result *r);
 /* A run of one kernel, that nothing is compared with: it has no side B. */
 bool result_one_sided(const struct result *r);
 void result_free(struct result *r);
@@ -591,7 +614,8 @@ json_t *result_to_json(const struct result *r);
 int result_from_json(struct result *r, const json_t *o, struct err *err);
 /*
  * DIR/result.json and, of two sides, DIR/profile-{A,B}.json, each replaced
- * whole; of one side what there is of profile-A.json and calls-A.json.
+ * whole; of one side what there is of profile-A.json and calls-A.json.  The
+ * profiles of variants go into their directories.
  */
 int result_write(const char *dir, const struct result *r, struct err *err);
 int result_read(const char *dir, struct result *r, struct err *err);

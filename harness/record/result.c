@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "variant.h"
 
 static const char *const verdicts[] = {
 	[VERDICT_NONE] = "not compared",
@@ -63,7 +63,19 @@ void result_free(struct result *r)
 	for (size_t i = 0; i < r->n_further; i++)
 		further_free(&r->further[i]);
 	free(r->further);
+	variants_free(r);
 	memset(r, 0, sizeof(*r));
+}
+
+const struct row *result_decider(const struct result *r)
+{
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const struct metric *m = metric_find(r->rows[i].metric);
+
+		if (m && m->better)
+			return &r->rows[i];
+	}
+	return NULL;
 }
 
 bool result_one_sided(const struct result *r)
@@ -261,6 +273,8 @@ json_t *result_to_json(const struct result *r)
 							      r->clock));
 		json_object_set_new(o, "further", further);
 	}
+	if (r->n_variants)
+		json_object_set_new(o, "variants", variants_to_json(r));
 	return o;
 }
 
@@ -336,6 +350,9 @@ int result_from_json(struct result *r, const json_t *o, struct err *err)
 		if (further_from_json(&r->further[r->n_further++], v, err))
 			return -1;
 	}
+	v = json_object_get(o, "variants");
+	if (v && variants_from_json(r, v, err))
+		return -1;
 	v = json_object_get(o, "selftests");
 	return v ? selftests_from_json(&r->selftests, v, err) : 0;
 }
@@ -353,7 +370,8 @@ static int write_in(const char *dir, const char *name, json_t *o,
 	return rc;
 }
 
-int result_write(const char *dir, const struct result *r, struct err *err)
+static int write_profiles(const char *dir, const struct result *r,
+			  struct err *err)
 {
 	/* Of one side there may be none. */
 	if ((!result_one_sided(r) || r->profile[0].windows) &&
@@ -373,8 +391,23 @@ int result_write(const char *dir, const struct result *r, struct err *err)
 	     write_in(dir, "profile-D.json",
 		      profile_to_json(&r->two_by_two.profile[1]), err)))
 		return -1;
+	return 0;
+}
+
+int result_write(const char *dir, const struct result *r, struct err *err)
+{
+	int rc = write_profiles(dir, r, err);
+
+	for (size_t i = 0; i < r->n_variants && !rc; i++) {
+		char *below = variant_dir(dir, i);
+
+		rc = file_mkdirs(below, err);
+		if (!rc)
+			rc = write_profiles(below, r->variants[i].r, err);
+		free(below);
+	}
 	/* Last: where it stands, the rest does too. */
-	return write_in(dir, "result.json", result_to_json(r), err);
+	return rc ? rc : write_in(dir, "result.json", result_to_json(r), err);
 }
 
 static int read_in(const char *dir, const char *name, json_t **o,
@@ -409,14 +442,28 @@ static int read_profile(const char *dir, const char *name, struct profile *p,
 	return rc;
 }
 
-int result_read(const char *dir, struct result *r, struct err *err)
+static int read_profiles(const char *dir, struct result *r, struct err *err)
 {
 	static const char *const profiles[] = {
 		"profile-A.json", "profile-B.json", "profile-C.json",
 		"profile-D.json",
 	};
+	int rc = 0, n = result_one_sided(r) ? has_file(dir, profiles[0]) :
+			r->two_by_two.asked ? 4 : 2;
+
+	for (int s = 0; s < n && !rc; s++)
+		rc = read_profile(dir, profiles[s],
+				  s < 2 ? &r->profile[s] :
+				  &r->two_by_two.profile[s - 2], err);
+	if (!rc && result_one_sided(r) && has_file(dir, CALLS))
+		rc = read_profile(dir, CALLS, &r->calls, err);
+	return rc;
+}
+
+int result_read(const char *dir, struct result *r, struct err *err)
+{
 	json_t *o;
-	int rc, n;
+	int rc;
 
 	memset(r, 0, sizeof(*r));
 	if (read_in(dir, "result.json", &o, err)) {
@@ -425,14 +472,14 @@ int result_read(const char *dir, struct result *r, struct err *err)
 	}
 	rc = result_from_json(r, o, err);
 	json_decref(o);
-	n = result_one_sided(r) ? has_file(dir, profiles[0]) :
-	    r->two_by_two.asked ? 4 : 2;
-	for (int s = 0; s < n && !rc; s++)
-		rc = read_profile(dir, profiles[s],
-				  s < 2 ? &r->profile[s] :
-				  &r->two_by_two.profile[s - 2], err);
-	if (!rc && result_one_sided(r) && has_file(dir, CALLS))
-		rc = read_profile(dir, CALLS, &r->calls, err);
+	if (!rc)
+		rc = read_profiles(dir, r, err);
+	for (size_t i = 0; i < r->n_variants && !rc; i++) {
+		char *below = variant_dir(dir, i);
+
+		rc = read_profiles(below, r->variants[i].r, err);
+		free(below);
+	}
 	if (rc) {
 		err->code = EXIT_USAGE;
 		err_prefix(err, "%s is not a result of folab", dir);
