@@ -89,6 +89,10 @@ static char *objection(const struct result *r)
 				 r->reasons.n ? r->reasons.v[0] : "no reason given");
 	if (r->two_by_two.asked && !r->two_by_two.valid)
 		return xstrdup("the run is not valid for C or D");
+	for (size_t i = 0; i < r->n_variants; i++)
+		if (!r->variants[i].r->valid)
+			return xasprintf("its row %s is not valid",
+					 r->variants[i].name);
 	if (r->aa)
 		return xstrdup("it compares a kernel with itself");
 	return NULL;

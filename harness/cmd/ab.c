@@ -11,6 +11,7 @@
 #include "../report/report.h"
 #include "cmd.h"
 #include "outdir.h"
+#include "rows.h"
 #include "selftests.h"
 #include "two_by_two.h"
 
@@ -25,6 +26,8 @@ static const char help[] =
 "  -B, --kernel-b=SPEC  kernel B (6.12+young-batch); folab build --help tells\n"
 "                       what can stand here\n"
 "      --aa             compare kernel A with itself\n"
+"      --rows[=LIST]    also the scenario's rows, what reviewers ask for: all, or\n"
+"                       names between commas\n"
 "      --two-by-two     B is A with two series: also measure each of them alone\n"
 "      --config=NAME    both kernels with a further config fragment; folab build\n"
 "                       --help tells\n"
@@ -42,35 +45,29 @@ static const char help[] =
 "  -h, --help           this text\n"
 "\n"
 "exit: 0 done; 1 B is slower by the scenario's first metric, the run is\n"
-"invalid, or a selftest fails on B and not on A; 6 a guest failed (the report\n"
+"invalid, a row is either, or a selftest fails on B and not on A; 6 a guest failed (the report\n"
 "says how); more in man folab\n"
 "\n"
 "examples:\n"
 "  folab ab\n"
 "  folab ab -p order=0\n"
+"  folab ab --rows\n"
+"  folab ab --rows='order 0,MGLRU'\n"
 "  folab ab -a x86_64 -B git:$HOME/linux@my-series -A git:$HOME/linux@v6.12\n";
-
-struct ab {
-	const char *scenario, *out, *selftests, *fragment;
-	const char *spec[2];
-	const struct arch *arch;
-	struct strlist params;
-	int64_t boots, reps, jobs;
-	bool aa, no_profile, two_by_two;
-};
 
 /* Returns 0 to go on, 1 when all is said (*code), -1 with err. */
 static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 			 struct err *err)
 {
 	enum { OPT_AA = 256, OPT_BOOTS, OPT_REPS, OPT_NO_PROFILE,
-	       OPT_SELFTESTS, OPT_TWO_BY_TWO, OPT_CONFIG };
+	       OPT_SELFTESTS, OPT_TWO_BY_TWO, OPT_CONFIG, OPT_ROWS };
 	static const struct option options[] = {
 		{ "scenario", required_argument, NULL, 's' },
 		{ "arch", required_argument, NULL, 'a' },
 		{ "kernel-a", required_argument, NULL, 'A' },
 		{ "kernel-b", required_argument, NULL, 'B' },
 		{ "aa", no_argument, NULL, OPT_AA },
+		{ "rows", optional_argument, NULL, OPT_ROWS },
 		{ "two-by-two", no_argument, NULL, OPT_TWO_BY_TWO },
 		{ "config", required_argument, NULL, OPT_CONFIG },
 		{ "boots", required_argument, NULL, OPT_BOOTS },
@@ -98,6 +95,7 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 		case 'j': rc = cmd_count("jobs", optarg, 1, 1000, &ab->jobs, err); break;
 		case 'q': progress_quiet(true); break;
 		case OPT_AA: ab->aa = true; break;
+		case OPT_ROWS: ab->rows = optarg ? optarg : ""; break;
 		case OPT_TWO_BY_TWO: ab->two_by_two = true; break;
 		case OPT_CONFIG:
 			ab->fragment = optarg;
@@ -131,6 +129,15 @@ static void add_option(FILE *to, const char *option, const char *value)
 	cmd_add_word(to, value);
 }
 
+/* The value of an optional argument is in the same word; "": it has none. */
+static void add_optional(FILE *to, const char *option, const char *value)
+{
+	char *word = xasprintf("%s%s%s", option, *value ? "=" : "", value);
+
+	cmd_add_word(to, word);
+	free(word);
+}
+
 /* The command that re-creates the run. */
 static char *command_text(const struct ab *ab, const struct scenario *s)
 {
@@ -159,13 +166,10 @@ static char *command_text(const struct ab *ab, const struct scenario *s)
 		fputs(" --no-profile", to);
 	if (ab->fragment)
 		fprintf(to, " --config %s", ab->fragment);
-	if (ab->selftests) {
-		/* The value of an optional argument is in the same word. */
-		char *option = xasprintf("--selftests=%s", ab->selftests);
-
-		cmd_add_word(to, option);
-		free(option);
-	}
+	if (ab->rows)
+		add_optional(to, "--rows", ab->rows);
+	if (ab->selftests)
+		add_optional(to, "--selftests", ab->selftests);
 	fclose(to);
 	return text;
 }
@@ -214,6 +218,22 @@ static int build_sides(struct ab *ab, struct result *r, struct err *err)
 	return rc;
 }
 
+/* A row has the images of the first part that is of its architecture. */
+static int build_parts(struct part *parts, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (parts[k].ab.arch != parts[i].ab.arch)
+			k++;
+		for (int s = 0; s < 2 && k < i; s++)
+			image_copy(&parts[i].r->side[s], &parts[k].r->side[s]);
+		if (k == i && build_sides(&parts[i].ab, parts[i].r, err))
+			return -1;
+	}
+	return 0;
+}
+
 static void fill_result(struct ab *ab, const struct scenario *s,
 			struct result *r)
 {
@@ -255,9 +275,11 @@ static void kernel_options(const struct ab *ab, const struct scenario *s,
 	strlist_free(&own);
 }
 
+/* @share: of a run that is more than this; all zero: it is all. */
 static int run_trials(struct ab *ab, const struct scenario *s,
 		      const struct workload *w, const char *dir,
-		      struct result *r, struct err *err)
+		      const struct machine_share *share, struct result *r,
+		      struct err *err)
 {
 	const struct machine_ops *m = &machine_emulated;
 	const struct image images[4] = {	/* they stay those of r */
@@ -280,6 +302,7 @@ static int run_trials(struct ab *ab, const struct scenario *s,
 		.profile = !ab->no_profile,
 		.cmdline = &options,
 		.dir = dir,
+		.share = *share,
 	};
 	int rc;
 
@@ -292,6 +315,29 @@ static int run_trials(struct ab *ab, const struct scenario *s,
 		two_by_two_split(r);
 	job_free(&job);
 	strlist_free(&options);
+	return rc;
+}
+
+static int run_parts(struct part *parts, size_t n, const struct workload *w,
+		     const char *dir, struct err *err)
+{
+	struct machine_share share = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < n && n > 1; i++)
+		share.all += parts[i].r->n_trials;
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct part *p = &parts[i];
+		char *below = p->name ? variant_dir(dir, i - 1) : xstrdup(dir);
+		char *label = xasprintf("run %zu of %zu, %s", i + 1, n,
+					p->name ? p->name : p->s.name);
+
+		share.label = n > 1 ? label : NULL;
+		rc = run_trials(&p->ab, &p->s, w, below, &share, p->r, err);
+		share.before += p->r->n_trials;
+		free(label);
+		free(below);
+	}
 	return rc;
 }
 
@@ -309,6 +355,25 @@ static int copy_to(const char *from, const char *dir, const char *name,
 	return rc;
 }
 
+/* The configs of kernels that the run itself does not boot. */
+static int write_rows(const char *dir, const struct result *r, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->n_variants && !rc; i++) {
+		const struct result *v = r->variants[i].r;
+		char *below = variant_dir(dir, i);
+
+		if (v->side[0].arch != r->side[0].arch)
+			rc = copy_to(v->side[0].config, below,
+				     "kernel-A.config", err) ||
+			     copy_to(v->side[1].config, below,
+				     "kernel-B.config", err) ? -1 : 0;
+		free(below);
+	}
+	return rc;
+}
+
 static int write_files(const char *dir, const struct result *r,
 		       const char *text, struct err *err)
 {
@@ -316,6 +381,8 @@ static int write_files(const char *dir, const struct result *r,
 	int rc = file_write(path, text, strlen(text), err);
 
 	free(path);
+	if (!rc)
+		rc = write_rows(dir, r, err);
 	/* The series of C and D are those of B. */
 	for (int i = 0; i < 4 && !rc; i++) {
 		const struct image *im = i < 2 ? &r->side[i] :
@@ -345,10 +412,20 @@ static bool broke(const struct selftests *s)
 	return any;
 }
 
-/* What the answer is, as an exit code: of the metrics, the first one that has a
- * row and a better direction decides. */
+/* What the answer is, as an exit code: the worst of the run's own and its rows'. */
 static int answer(const struct result *r, bool died)
 {
+	const struct row *row = result_decider(r);
+	int code = EXIT_OK;
+
+	for (size_t i = 0; i < r->n_variants && code != EXIT_RUN; i++) {
+		int of_row = answer(r->variants[i].r, false);
+
+		if (of_row)
+			code = of_row;
+	}
+	if (code == EXIT_RUN)
+		return code;
 	for (size_t i = 0; i < r->n_trials; i++)
 		if (r->trials[i].failed)
 			return EXIT_RUN;
@@ -361,14 +438,7 @@ static int answer(const struct result *r, bool died)
 		return EXIT_NO;
 	if (!r->valid || broke(&r->selftests))
 		return EXIT_NO;
-	for (size_t i = 0; i < r->n_rows; i++) {
-		const struct metric *m = metric_find(r->rows[i].metric);
-
-		if (m && m->better)
-			return r->rows[i].verdict == VERDICT_SLOWER ? EXIT_NO :
-				EXIT_OK;
-	}
-	return EXIT_OK;
+	return row && row->verdict == VERDICT_SLOWER ? EXIT_NO : code;
 }
 
 static int walk(struct ab *ab, struct result *r, struct outdir *out,
@@ -377,19 +447,24 @@ static int walk(struct ab *ab, struct result *r, struct outdir *out,
 	const struct workload *w;
 	struct selftest_plan tests = { 0 };
 	struct scenario s = { 0 };
+	struct part *parts = NULL;
 	char *name = NULL, *text = NULL;
+	size_t n = 0;
 	int rc = -1;
 
 	if (load_scenario(ab, &s, &w, err) ||
+	    parts_make(&parts, &n, ab, &s, w, r, err) ||
 	    (ab->selftests && selftests_plan(&tests, ab->selftests, ab->arch,
 					     ab->spec, err)))
 		goto done;
 	name = xasprintf("%s-%s", s.name, ab->arch->name);
 	if (outdir_open(out, ab->out, name, err))
 		goto done;
-	fill_result(ab, &s, r);
-	if (build_sides(ab, r, err) ||
-	    run_trials(ab, &s, w, out->partial, r, err) ||
+	for (size_t i = 0; i < n; i++)
+		fill_result(&parts[i].ab, &parts[i].s, parts[i].r);
+	if ((n > 1 && parts_check(parts, n, err)) ||
+	    build_parts(parts, n, err) ||
+	    run_parts(parts, n, w, out->partial, err) ||
 	    selftests_run(&tests, out->partial, r, err))
 		goto done;
 	analyse(r);
@@ -405,6 +480,7 @@ done:
 	free(text);
 	free(name);
 	selftests_plan_free(&tests);
+	parts_free(parts, n);
 	scenario_free(&s);
 	return rc;
 }
@@ -429,6 +505,9 @@ int cmd_ab(int argc, char **argv)
 		else if (ab.aa && ab.two_by_two)
 			rc = err_set(&err, EXIT_USAGE,
 				     "--two-by-two wants two series, --aa none: leave one out");
+		else if (ab.rows && ab.two_by_two)
+			rc = err_set(&err, EXIT_USAGE,
+				     "--rows are of two kernels, --two-by-two of four: leave one out");
 		else if (ab.aa)
 			ab.spec[1] = ab.spec[0];
 		else if (!ab.spec[1])

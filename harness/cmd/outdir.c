@@ -49,10 +49,12 @@ static bool is_ours(const char *dir)
 		if (fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW)) {
 			ours = false;
 		} else if (S_ISDIR(st.st_mode)) {
-			/* folab check keeps each guest's console apart. */
+			/* folab check keeps each guest's console apart, folab
+			 * ab those of a row. */
 			char *below = xasprintf("%s/%s", dir, de->d_name);
 
-			if (!str_starts(de->d_name, "guest-") ||
+			if ((!str_starts(de->d_name, "guest-") &&
+			     !str_starts(de->d_name, "row-")) ||
 			    !is_ours(below))
 				ours = false;
 			free(below);

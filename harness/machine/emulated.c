@@ -177,7 +177,10 @@ static int emulated_run(const struct machine_setup *setup,
 	free(version);
 	if (check_images(setup, images, trials, n, err))
 		return -1;
-	progress_begin("run %zu guests", n);
+	if (setup->share.label)
+		progress_begin("%s", setup->share.label);
+	else
+		progress_begin("run %zu guests", n);
 	if (!prepare(setup, &p, err)) {
 		c.initramfs = p.initramfs;
 		c.cmdline = p.cmdline;

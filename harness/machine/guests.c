@@ -20,6 +20,7 @@ struct run {
 
 static void show(const struct run *r)
 {
+	const struct machine_share *share = &r->c->setup->share;
 	char text[160] = "";
 	int n = 0;
 
@@ -35,7 +36,12 @@ static void show(const struct run *r)
 			      ": %s", n ? " | " : "", g->trial->side,
 			      g->trial->seed, phase);
 	}
-	progress_step(r->finished, r->n, "%s", text);
+	/* Of several runs the time to go is that of all that are left. */
+	if (share->label)
+		progress_step(share->before + r->finished, share->all, "%s",
+			      text);
+	else
+		progress_step(r->finished, r->n, "%s", text);
 }
 
 /* A kernel that gave no sign of life is not waited for once a seed. */

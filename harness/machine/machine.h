@@ -21,6 +21,12 @@ struct host_place {
 #define FUNCTIONS_SAMPLES	1u	/* perf_event_open(2) */
 #define FUNCTIONS_FTRACE	2u	/* ftrace's function profile */
 
+/* Where a run stands that is one of several; for the progress line. */
+struct machine_share {
+	const char *label;	/* "run 2 of 6, order 0"; NULL: it is all there is */
+	size_t before, all;	/* trials: of the runs before it, of all runs */
+};
+
 struct machine_setup {
 	const struct arch *arch;
 	const struct job *job;
@@ -49,6 +55,7 @@ struct machine_setup {
 	void *after_arg;
 	struct host_place place;
 	unsigned functions;	/* FUNCTIONS_*: in passes of their own */
+	struct machine_share share;	/* of the emulated machine */
 	bool silent;		/* the progress line is the caller's */
 };
 

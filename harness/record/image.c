@@ -11,7 +11,8 @@ static void series_free(struct image_series *s)
 	free(s->mbox);
 }
 
-void image_free(struct image *im)
+/* Its texts, one after the other; NULL behind the last. */
+static char **text_at(struct image *im, size_t i)
 {
 	char **const texts[] = {
 		&im->spec, &im->kernel, &im->symbols, &im->config,
@@ -19,8 +20,37 @@ void image_free(struct image *im)
 		&im->image_hash,
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		free(*texts[i]);
+	return i < ARRAY_SIZE(texts) ? texts[i] : NULL;
+}
+
+static char *copy_text(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+void image_copy(struct image *to, const struct image *from)
+{
+	char **text;
+
+	*to = *from;
+	for (size_t i = 0; (text = text_at(to, i)); i++)
+		*text = copy_text(*text);
+	to->series = xcalloc(from->n_series, sizeof(*to->series));
+	for (size_t i = 0; i < from->n_series; i++)
+		to->series[i] = (struct image_series){
+			.name = copy_text(from->series[i].name),
+			.hash = copy_text(from->series[i].hash),
+			.mbox = copy_text(from->series[i].mbox),
+			.patches = from->series[i].patches,
+		};
+}
+
+void image_free(struct image *im)
+{
+	char **text;
+
+	for (size_t i = 0; (text = text_at(im, i)); i++)
+		free(*text);
 	for (size_t i = 0; i < im->n_series; i++)
 		series_free(&im->series[i]);
 	free(im->series);

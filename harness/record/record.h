@@ -373,6 +373,7 @@ struct image {
 	size_t n_series;
 };
 void image_free(struct image *im);
+void image_copy(struct image *to, const struct image *from);
 json_t *image_to_json(const struct image *im);	/* without paths of this host */
 int image_from_json(struct image *im, const json_t *o, struct err *err);
 

@@ -42,15 +42,31 @@ static void add_note(struct case_test *t, const char *text)
 	free(clean);
 }
 
+static void note_reasons(struct case_test *t, const struct result *r)
+{
+	for (size_t i = 0; i < r->reasons.n; i++)
+		add_note(t, r->reasons.v[i]);
+	if (!r->reasons.n)
+		add_note(t, "it was not analysed");
+}
+
 static void add_valid(struct case_run *run, const struct result *r)
 {
 	struct case_test *t = add_test(run, "valid", r->valid ? CASE_PASSED :
 				       CASE_FAILED, NULL);
 
-	for (size_t i = 0; i < r->reasons.n && !r->valid; i++)
-		add_note(t, r->reasons.v[i]);
-	if (!r->valid && !r->reasons.n)
-		add_note(t, "it was not analysed");
+	if (!r->valid)
+		note_reasons(t, r);
+}
+
+static void note_alike(struct case_test *t, const char *what,
+		       const struct result *r)
+{
+	char *text = xasprintf("%swith %" PRId64 " of %" PRId64 " seeds", what,
+			       r->alike, r->alike_of);
+
+	add_note(t, text);
+	free(text);
 }
 
 static void add_decisions(struct case_run *run, const struct result *r)
@@ -67,10 +83,7 @@ static void add_decisions(struct case_run *run, const struct result *r)
 	}
 	t = add_test(run, "decisions alike", r->alike == r->alike_of ?
 		     CASE_PASSED : CASE_FAILED, NULL);
-	text = xasprintf("with %" PRId64 " of %" PRId64 " seeds", r->alike,
-			 r->alike_of);
-	add_note(t, text);
-	free(text);
+	note_alike(t, "", r);
 	for (size_t i = 0; i < r->n_diffs; i++) {
 		text = xasprintf("seed %" PRId64 ": %s", r->diffs[i].seed,
 				 r->diffs[i].text ? r->diffs[i].text : "");
@@ -131,6 +144,29 @@ static void add_row(struct case_run *run, const struct row *row, bool valid,
 	free(text);
 }
 
+/* A row with other parameters is one test: valid, and B not slower. */
+static void add_variant(struct case_run *run, const struct variant *v)
+{
+	const struct row *row = result_decider(v->r);
+	bool fine = v->r->valid && !(row && row->verdict == VERDICT_SLOWER);
+	char *name = xasprintf("row %s", v->name), *text;
+	struct case_test *t = add_test(run, name, fine ? CASE_PASSED :
+				       CASE_FAILED, NULL);
+
+	free(name);
+	if (!v->r->valid) {
+		note_reasons(t, v->r);
+		return;
+	}
+	if (row) {
+		text = figures(row, 'B');
+		add_note(t, text);
+		free(text);
+	}
+	if (v->r->alike_of)
+		note_alike(t, "decided alike ", v->r);
+}
+
 static bool has_row(const struct result *r, const char *metric)
 {
 	for (size_t i = 0; i < r->n_rows; i++)
@@ -167,6 +203,8 @@ static void compare(const struct result *r, struct case_run *run)
 				 xstrdup("not known"));
 	for (size_t i = 0; i < r->n_further; i++)
 		add_further(run, &r->further[i]);
+	for (size_t i = 0; i < r->n_variants; i++)
+		add_variant(run, &r->variants[i]);
 	run->planned = (int64_t)run->n_tests;
 }
 

@@ -289,3 +289,22 @@ void format_value(char *buf, size_t len, double v, int digits)
 			return;
 	snprintf(buf, len, "%.*e", fabs(v) < 1e100 && v > 0 ? 1 : 0, v);
 }
+
+void format_pct(char *buf, size_t len, double pct, bool fine)
+{
+	double size = fabs(pct);
+	int digits = 0;
+
+	if (size < 9.995 || (fine && size < 99.995))
+		digits = 2;
+	else if (size < 99.95 || (fine && size < 999.95))
+		digits = 1;
+	if (!isfinite(pct))
+		snprintf(buf, len, "-");
+	else if (size > 9999)
+		snprintf(buf, len, "%s", pct > 0 ? ">9999" : "<-9999");
+	else if (pct == 0)
+		snprintf(buf, len, "0.00");
+	else
+		snprintf(buf, len, "%+.*f", digits, pct);
+}

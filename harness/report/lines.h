@@ -52,5 +52,10 @@ char *clean_text(const char *s, const char *fallback);
 char *clean_start(const char *s, const char *fallback, size_t max);
 /* At most 7 bytes, so that columns stay apart: fewer decimals, then 1.2e+11. */
 void format_value(char *buf, size_t len, double v, int digits);
+/*
+ * Percent with a sign, at most 7 bytes.  0 has no sign; what is too small to be
+ * seen has one.
+ */
+void format_pct(char *buf, size_t len, double pct, bool fine);
 
 #endif

@@ -38,6 +38,7 @@ static void both_sides(struct lines *l, const struct result *r)
 	section_rows(l, r, 'B');
 	section_verdict(l, r, 'B');
 	section_further(l, r);
+	section_variants(l, r);
 	section_two_by_two(l, r);
 	section_functions(l, r);
 	section_facts(l, r);

@@ -41,6 +41,9 @@ void section_footnotes(struct lines *l, const struct result *r);
 /* section_further.c: sides behind B, each compared with A */
 void section_further(struct lines *l, const struct result *r);
 
+/* section_variants.c: rows with other parameters, or on another architecture */
+void section_variants(struct lines *l, const struct result *r);
+
 /* section_two_by_two.c: each of two series alone, and both */
 void section_two_by_two(struct lines *l, const struct result *r);
 
