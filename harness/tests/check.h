@@ -49,4 +49,20 @@ static inline char *test_file(const char *dir, const char *name,
 	assert_null(strchr((err)->text, '\n'));				\
 } while (0)
 
+/* A report's text: at most 40 lines of 75 bytes. */
+static inline void assert_fits(const char *text)
+{
+	size_t lines = 0;
+
+	for (; *text; lines++) {
+		const char *end = strchr(text, '\n');
+
+		assert_non_null(end);
+		if (end - text > 75)
+			fail_msg("too long: %.*s", (int)(end - text), text);
+		text = end + 1;
+	}
+	assert_in_range(lines, 1, 40);
+}
+
 #endif

@@ -346,6 +346,11 @@ static void blocks(void **state)
 	err_clear(&err);
 	assert_int_equal(block_make(&b, &r, false, &err), -1);
 	assert_err(&err, EXIT_NO, "C or D");
+	r.two_by_two.asked = false;
+	variant_add(&r, "MGLRU")->r->valid = false;
+	err_clear(&err);
+	assert_int_equal(block_make(&b, &r, false, &err), -1);
+	assert_err(&err, EXIT_NO, "its row MGLRU is not valid");
 	result_free(&r);
 }
 

@@ -172,21 +172,6 @@ static void a_missing_trial_is_told(void **state)
 	result_free(&r);
 }
 
-static void assert_fits(const char *text)
-{
-	size_t lines = 0;
-
-	for (; *text; lines++) {
-		const char *end = strchr(text, '\n');
-
-		assert_non_null(end);
-		if (end - text > 75)
-			fail_msg("too long: %.*s", (int)(end - text), text);
-		text = end + 1;
-	}
-	assert_in_range(lines, 1, 40);
-}
-
 static void the_text_fits_and_comes_back(void **state)
 {
 	static const char *const parts[] = {

@@ -155,6 +155,7 @@ static void scenarios_that_come_with_us_are_sound(void **state)
 {
 	struct strlist names = { 0 };
 	struct err err = { 0 };
+	size_t rows = 0;
 
 	if (scenario_names(&names, &err))
 		fail_msg("%s", err.text);
@@ -173,8 +174,19 @@ static void scenarios_that_come_with_us_are_sound(void **state)
 			fail_msg("%s: memory is less than the workload needs",
 				 names.v[i]);
 		assert_true(s.budget > 0 && s.seeds > 0 && s.metrics.n > 0);
+		for (size_t k = 0; k < s.n_rows; k++) {
+			struct params p;
+
+			if (scenario_row_params(&s, &s.rows[k], &p, &err) ||
+			    w->check(&p, &err))
+				fail_msg("%s, row %s: %s", names.v[i],
+					 s.rows[k].name, err.text);
+			rows++;
+			params_free(&p);
+		}
 		scenario_free(&s);
 	}
+	assert_true(rows >= 6);
 	strlist_free(&names);
 }
 
