@@ -30,6 +30,9 @@ static int list_scenarios(struct err *err)
 		if (rc)
 			break;
 		printf("%-22s %s\n", s.name, s.summary);
+		for (size_t k = 0; k < s.n_rows; k++)
+			printf("%s%s%s", k ? ", " : "  rows: ", s.rows[k].name,
+			       k + 1 == s.n_rows ? "\n" : "");
 		scenario_free(&s);
 	}
 	strlist_free(&names);

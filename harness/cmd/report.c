@@ -8,7 +8,7 @@
 #define CHECK_MAX	(256u << 20)	/* bytes of what folab check kept */
 
 static const char help[] =
-"usage: folab report DIR [--format=text|json|ktap|junit]\n"
+"usage: folab report DIR [--format=text|json|ktap|junit] [--row=NAME]\n"
 "\n"
 "Print the report of the run in DIR.  The text is the same, byte for byte,\n"
 "as DIR/report.txt.\n"
@@ -17,6 +17,8 @@ static const char help[] =
 "                       posting; json: what result.json holds; ktap, junit: a\n"
 "                       test for validity, decisions and each metric, and the\n"
 "                       selftests if they ran\n"
+"  -r, --row=NAME       the report of one row of folab ab --rows, as of a run of\n"
+"                       its own\n"
 "  -h, --help           this text\n"
 "\n"
 "DIR may also be what folab check -o has written: ktap (default there), junit.\n"
@@ -66,32 +68,59 @@ static int print_check(const char *dir, const char *format, struct err *err)
 	return 0;
 }
 
-static int print_result(const char *dir, const char *format, struct err *err)
+/* The result that is asked for, @r's own or a row's; NULL with @err set. */
+static const struct result *result_of(const struct result *r, const char *row,
+				      const char *dir, struct err *err)
 {
+	const struct variant *v;
+	char list[600] = "none";
+	size_t n = 0;
+
+	if (!row)
+		return r;
+	v = variant_find(r, row);
+	if (v)
+		return v->r;
+	for (size_t i = 0; i < r->n_variants && n < sizeof(list); i++)
+		n += snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "",
+			      r->variants[i].name);
+	err_set(err, EXIT_USAGE, "--row: no row \"%.60s\" in %s; there are: %s",
+		row, dir, list);
+	return NULL;
+}
+
+static int print_result(const char *dir, const char *format, const char *row,
+			struct err *err)
+{
+	const struct result *wanted;
 	struct result r;
 	char *text;
 
 	if (result_read(dir, &r, err))
 		return -1;
-	text = report_format(format ? format : "text")(&r);
-	fputs(text, stdout);
-	free(text);
+	wanted = result_of(&r, row, dir, err);
+	if (wanted) {
+		text = report_format(format ? format : "text")(wanted);
+		fputs(text, stdout);
+		free(text);
+	}
 	result_free(&r);
-	return 0;
+	return wanted ? 0 : -1;
 }
 
 int cmd_report(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "format", required_argument, NULL, 'f' },
+		{ "row", required_argument, NULL, 'r' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
-	const char *format = NULL, *dir;
+	const char *format = NULL, *row = NULL, *dir;
 	struct err err = { 0 };
 	int c, rc;
 
-	while ((c = getopt_long(argc, argv, "f:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "f:r:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'f':
 			format = optarg;
@@ -101,6 +130,9 @@ int cmd_report(int argc, char **argv)
 					format);
 				return cmd_fail(&err);
 			}
+			break;
+		case 'r':
+			row = optarg;
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -114,7 +146,7 @@ int cmd_report(int argc, char **argv)
 		return cmd_fail(&err);
 	}
 	dir = argv[optind];
-	rc = is_check(dir) ? print_check(dir, format, &err) :
-		print_result(dir, format, &err);
+	rc = !row && is_check(dir) ? print_check(dir, format, &err) :
+		print_result(dir, format, row, &err);
 	return rc ? cmd_fail(&err) : EXIT_OK;
 }

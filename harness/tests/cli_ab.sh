@@ -123,6 +123,83 @@ rm -f "$work/broken/result.json" && mkfifo "$work/broken/result.json"
 tap "report on a fifo does not wait" fails 2 'no regular file' timeout 10 "$folab" report "$work/broken"
 tap "a file size limit is an error, not a death" eval 'run bash -c "ulimit -f 1; \"$folab\" ab -q --reps 2 --boots 1 --no-profile -A image:$image --aa -o $work/lim"; [ $rc = 3 ] && grep -q "^folab: " "$work/err"'
 
+# ---- rows --------------------------------------------------------------------------
+
+cat > "$work/rows.ini" <<'I'
+[scenario]
+workload = clear-latency
+[params]
+how = model
+size = 2M
+preempt = none
+[rows]
+full one = preempt=full
+none = preempt=none
+lazy = preempt=lazy
+x86 = arch=x86_64
+[report]
+metrics = latency.max_seconds
+I
+printf '[scenario]\nworkload = reclaim-file\n[rows]\na = order=10\n' > "$work/badrow.ini"
+printf '[scenario]\nworkload = reclaim-file\n[rows]\na = size=64M\n' > "$work/badsize.ini"
+rows() { ab -s "$work/rows.ini" "$@"; }
+tap "a bad value in a row: file and line" fails 2 'badrow.ini:4: row "a": parameter order = "10"' ab -s "$work/badrow.ini"
+tap "a row that its workload refuses: file and row" fails 2 'badsize.ini: row "a": reclaim = 150M is more' ab -s "$work/badsize.ini" --rows
+tap "a row that there is not" fails 2 'no row "nope" in scenario rows; there are: full one, none, lazy, x86' rows --rows=lazy,nope
+printf '[scenario]\nworkload = reclaim-file\n' > "$work/norows.ini"
+tap "a scenario without rows" fails 2 'no section [rows]' ab -s "$work/norows.ini" --rows
+tap "--rows with --two-by-two" fails 2 'leave one out' "$folab" ab --rows --two-by-two
+tap "a row of another architecture than the image's" fails 2 'row "x86": kernel' rows --rows=x86
+tap "none of that left anything" clean
+image_b=$work/Image-b
+{ cat "$image"; head -c 4096 /dev/zero; } > "$image_b"
+path_b=$("$folab" build -q "image:$image_b")
+counters() { echo '"latency.wakeups":5,"latency.expected":5,"latency.load_ns":9000,"latency.max_ns":'"$1"; }
+rows_of_two() { rows -B "image:$image_b" --rows='lazy, full one,none' "$@"; }
+export FOLAB_FAKE_COUNTERS
+FOLAB_FAKE_COUNTERS=$(counters 200)
+rows_run=$work/rows.d
+run rows_of_two -o "$rows_run"
+tap "rows, none slower: exit 0" [ $rc = 0 ]
+tap "in the file's order, what the run itself is left out and said" eval \
+	'[ "$(jq -c "[.variants[].name]" "$rows_run/result.json")" = "[\"full one\",\"lazy\"]" ] && grep -q "row none is what the run itself" "$work/err"'
+tap "each with its parameters, trials and samples" eval \
+	'[ "$(jq -c "[.variants[] | .set[0], .result.params.preempt, (.result.trials | length), (.result.trials[0].samples | length)]" "$rows_run/result.json")" = "[\"preempt=full\",\"full\",2,2,\"preempt=lazy\",\"lazy\",2,2]" ]'
+tap "each booted as it asks" eval '[[ $(jq -r ".variants[1].result.cmdline" "$rows_run/result.json") == *preempt=lazy* ]]'
+tap "consoles and profiles of each" [ -f "$rows_run/row-1/console-A-1.log" -a -f "$rows_run/row-2/console-B-1.log" -a -f "$rows_run/row-2/profile-A.json" ]
+tap "report prints report.txt byte for byte" same_report "$rows_run"
+tap "and tells how many are slower" grep -q 'B is slower in none of 2; faster in 0, no difference in 2' "$rows_run/report.txt"
+run "$folab" report "$rows_run" --row=lazy
+tap "report --row: that of the row alone, with its command" eval \
+	'[ $rc = 0 ] && grep -q "preempt=lazy" "$work/out" && ! grep -q "^rows: " "$work/out" && ! grep -q -e --rows "$work/out"'
+tap "report --row of none" fails 2 'no row "x" in' "$folab" report "$rows_run" --row=x
+export FOLAB_FAKE_WHEN="*$path_b*preempt=lazy*" FOLAB_FAKE_THEN
+FOLAB_FAKE_THEN="FOLAB_FAKE_COUNTERS='$(counters 300)'"
+run rows_of_two -o "$rows_run"
+tap "a slower row: exit 1, named above the table" eval \
+	'[ $rc = 1 ] && grep -q "^B is SLOWER in row: lazy$" "$work/out" && grep -q "^ok .*row full one$" <("$folab" report "$rows_run" -f ktap) && grep -q "^not ok .*row lazy$" <("$folab" report "$rows_run" -f ktap)'
+tap "the earlier one with its rows became DIR.old" [ -d "$rows_run.old/row-2" ]
+FOLAB_FAKE_THEN="FOLAB_FAKE=panic"
+run rows_of_two -o "$rows_run"
+tap "a guest of a row fails: exit 6, said, the other row is told" eval \
+	'[ $rc = 6 ] && grep -q "^INVALID row lazy: B seed 1: " "$work/out" && grep -q "slower in none of 1" "$work/out" && same_report "$rows_run" && clean'
+FOLAB_FAKE_WHEN="*$path_b*preempt=none*"
+FOLAB_FAKE_THEN="FOLAB_FAKE_COUNTERS='$(counters 300)'"
+run rows_of_two -o "$rows_run"
+tap "the run itself is slower: exit 1" eval '[ $rc = 1 ] && grep -q "^B is slower: " "$work/out"'
+: > "$work/pids"
+FOLAB_FAKE_WHEN="*preempt=lazy*" FOLAB_FAKE_THEN="FOLAB_FAKE=hang"
+set -m
+"$folab" ab -q --reps 2 --boots 1 --no-profile -A "image:$image" -B "image:$image_b" -s "$work/rows.ini" --rows=lazy -o "$work/ri.d" >"$work/out" 2>"$work/err" & pid=$!
+set +m
+third() { [ "$(wc -l < "$work/pids")" -ge 3 ]; }
+until_true 20 third
+kill -INT $pid; wait $pid; rc=$?
+tap "SIGINT while a row runs: exit 130, nothing left" eval '[ $rc = 130 ] && [ ! -e "$work/ri.d" ] && clean'
+tap "the progress line says which row of how many" eval \
+	'"$folab" ab --reps 2 --boots 1 --no-profile -A "image:$image" -B "image:$image_b" -s "$work/rows.ini" --rows="full one" -o "$work/rp.d" 2>&1 >/dev/null | grep -q "^run 2 of 2, full one: done"'
+unset FOLAB_FAKE_COUNTERS FOLAB_FAKE_WHEN FOLAB_FAKE_THEN
+
 # ---- guests that fail --------------------------------------------------------
 
 for fake in panic oom garbage endless lines flood silentend middle agent badargs; do

@@ -61,12 +61,24 @@ tap "every row 0.00 %, no difference" \
 	ask aa '[.comparison[] | .change_pct == 0 and (.verdict == "no difference" or .verdict == "not compared")] | all and length > 8'
 ab order0 -p order=0 --boots 2
 tap "order 0: at most 0.3 % more" ask order0 ".validity.valid and ($cost | .change_pct <= 0.3)"
+ab rows --boots 1 --rows='order 0'
+tap "a row's samples are those of a run of its own, to the last digit" eval 'cmp \
+	<(jq -cS "[.variants[].result.trials[] | [.side, .samples]] | sort" "$work/rows/result.json") \
+	<(jq -cS "[.trials[] | select(.seed == 1) | [.side, .samples]] | sort" "$work/order0/result.json")'
+tap "beside it the run itself has its own" eval 'cmp \
+	<(jq -cS "[.trials[] | [.side, .samples]] | sort" "$work/rows/result.json") \
+	<(jq -cS "[.trials[] | select(.seed == 1) | [.side, .samples]] | sort" "$work/arm64/result.json")'
+tap "folab report re-creates report.txt with its table" eval \
+	'"$folab" report "$work/rows" | cmp - "$work/rows/report.txt" && grep -q "^order 0 .* 1 of 1$" "$work/rows/report.txt"'
 ab mappers -p mappers=16 --boots 1
 tap "16 mappers: at least 50 % fewer" ask mappers ".validity.valid and ($cost | .change_pct <= -50)"
-for p in lru=mglru young=50 order=8 order=2; do
+for p in lru=mglru young=50 order=8 order=2 map=partial; do
 	ab p -p $p --boots 1
 	tap "-p $p: valid, and nothing got slower" ask p ".validity.valid and ($cost | .change_pct <= 0.3)"
 done
+
+tap "map=partial: half of the file's pages are mapped, its folios have their order" \
+	ask p '[.trials[].samples[0] | .counters["pages.mapped"] == 24576 and .order_pages["4"] > 48000] | all and length == 2'
 
 ab x86 -a x86_64 --boots 2
 tap "x86_64: at least 10 % fewer, counted by the plugin" \
