@@ -21,17 +21,19 @@ static int no_row(const struct scenario *s, const char *name, struct err *err)
 		       name, s->name, list);
 }
 
-/* chosen[i] for each row of @s that @names has. */
+/* chosen[i] for each row of @s that @names has; "" has none, which means all. */
 static int choose(const struct scenario *s, const char *names, bool *chosen,
 		  struct err *err)
 {
 	char *copy = xstrdup(names), *save, *name;
+	bool any = !*names;
 	int rc = 0;
 
 	for (name = strtok_r(copy, ",", &save); name && !rc;
 	     name = strtok_r(NULL, ",", &save)) {
 		size_t i = 0, len;
 
+		any = true;
 		name += strspn(name, " ");
 		len = strlen(name);
 		while (len && name[len - 1] == ' ')
@@ -44,7 +46,7 @@ static int choose(const struct scenario *s, const char *names, bool *chosen,
 			rc = no_row(s, name, err);
 	}
 	free(copy);
-	return rc;
+	return any ? rc : no_row(s, names, err);
 }
 
 /* ---- parts --------------------------------------------------------------------- */

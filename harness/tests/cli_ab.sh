@@ -147,6 +147,7 @@ tap "a bad value in a row: file and line" fails 2 'badrow.ini:4: row "a": parame
 tap "a row that its workload refuses: file and row" fails 2 'badsize.ini: row "a": reclaim = 150M is more' ab -s "$work/badsize.ini" --rows
 tap "a row that there is not" fails 2 'no row "nope" in scenario rows; there are: full one, none, lazy, x86' rows --rows=lazy,nope
 printf '[scenario]\nworkload = reclaim-file\n' > "$work/norows.ini"
+tap "a list of rows without one" fails 2 'no row "," in scenario rows' rows --rows=,
 tap "a scenario without rows" fails 2 'no section [rows]' ab -s "$work/norows.ini" --rows
 tap "--rows with --two-by-two" fails 2 'leave one out' "$folab" ab --rows --two-by-two
 tap "a row of another architecture than the image's" fails 2 'row "x86": kernel' rows --rows=x86
