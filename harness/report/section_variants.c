@@ -170,10 +170,31 @@ static void add_table(struct lines *l, const struct result *r)
 			  r->n_variants - ROWS_SHOWN);
 }
 
+/* How a row was not alike, with the first such seed; its own report has all. */
+static void add_otherwise(struct lines *l, const struct result *r)
+{
+	for (size_t i = 0; i < r->n_variants; i++) {
+		const struct result *v = r->variants[i].r;
+		char *name, *text, *label;
+
+		if (!v->valid || !v->n_diffs)
+			continue;
+		name = clean_text(r->variants[i].name, "unnamed");
+		text = clean_text(v->diffs[0].text, "");
+		label = xasprintf("  %s, seed %" PRId64 ": ", name,
+				  v->diffs[0].seed);
+		lines_wrap(l, RANK_DIFF, RANK_MORE, 2, label, text);
+		free(label);
+		free(text);
+		free(name);
+	}
+}
+
 void section_variants(struct lines *l, const struct result *r)
 {
 	if (!r->n_variants)
 		return;
 	add_verdicts(l, r);
 	add_table(l, r);
+	add_otherwise(l, r);
 }

@@ -46,6 +46,23 @@ static void says(struct result *r, const char *form, const char *part)
 	free(text);
 }
 
+/* What a row decided otherwise stands below the table. */
+static void otherwise_is_told(void **state)
+{
+	struct result r, *v;
+
+	fake_result(&r, 5);
+	v = add_row(&r, "16 mappers", 4000, 3000);
+	for (size_t k = 0; k < v->n_trials; k++)
+		if (v->trials[k].side == 'B' && v->trials[k].seed > 3)
+			counters_set(&v->trials[k].samples[0].counters,
+				     "memcg.pgrefill", 77);
+	analyse(&r);
+	assert_int_equal(v->alike, 3);
+	says(&r, "text", "3 of 5\n  16 mappers, seed 4: pgrefill");
+	result_free(&r);
+}
+
 static void each_is_judged_for_itself(void **state)
 {
 	struct result r;
@@ -303,6 +320,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_is_judged_for_itself),
+		cmocka_unit_test(otherwise_is_told),
 		cmocka_unit_test(a_slower_row_is_named),
 		cmocka_unit_test(a_bad_row_hides_nothing),
 		cmocka_unit_test(a_bad_run_hides_no_row),
