@@ -24,7 +24,7 @@ DEPS := build-essential pkg-config git \
 	libnuma-dev libdw-dev libgsl-dev libtraceevent-dev libtracefs-dev libcmocka-dev scdoc \
 	linux-source-6.12 flex bison bc libelf-dev libssl-dev xz-utils kmod \
 	mmdebstrap libarchive-tools qemu-system-arm qemu-system-x86 xfsprogs jq procps \
-	gnuplot-nox linux-perf b4 git-email libmailtools-perl
+	gnuplot-nox libxml2-utils linux-perf b4 git-email libmailtools-perl
 
 # Kernels and agents of the architecture that is not the host's.
 ifeq ($(shell uname -m),aarch64)

@@ -377,10 +377,9 @@ static int write_rows(const char *dir, const struct result *r, struct err *err)
 static int write_files(const char *dir, const struct result *r,
 		       const char *text, struct err *err)
 {
-	char *path = xasprintf("%s/report.txt", dir), *name;
-	int rc = file_write(path, text, strlen(text), err);
+	int rc = cmd_write_reports(dir, r, text, err);
+	char *name;
 
-	free(path);
 	if (!rc)
 		rc = write_rows(dir, r, err);
 	/* The series of C and D are those of B. */

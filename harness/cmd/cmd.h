@@ -37,6 +37,9 @@ void cmd_begin(void);
 int cmd_finish(int code);
 /* An option that getopt_long() refused (it has said why): points to --help. */
 int cmd_usage(const char *command);
+/* DIR/report.txt, which is @text, and DIR/report.html. */
+int cmd_write_reports(const char *dir, const struct result *r, const char *text,
+		      struct err *err);
 /* A space and @word, in quotes if a shell would not take it as it is. */
 void cmd_add_word(FILE *to, const char *word);
 /* The value of --@name: a whole number within limits, or EXIT_USAGE. */

@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../report/report.h"
 #include "cmd.h"
 
 int cmd_fail(const struct err *err)
@@ -46,6 +48,28 @@ int cmd_finish(int code)
 		return code ? code : EXIT_ENVIRONMENT;
 	}
 	return code;
+}
+
+static int write_report(const char *dir, const char *name, const char *text,
+			struct err *err)
+{
+	char *path = xasprintf("%s/%s", dir, name);
+	int rc = file_write(path, text, strlen(text), err);
+
+	free(path);
+	return rc;
+}
+
+int cmd_write_reports(const char *dir, const struct result *r, const char *text,
+		      struct err *err)
+{
+	char *page = report_html(r);
+	int rc = write_report(dir, "report.txt", text, err);
+
+	if (!rc)
+		rc = write_report(dir, "report.html", page, err);
+	free(page);
+	return rc;
 }
 
 int cmd_usage(const char *command)

@@ -275,13 +275,12 @@ static int write_result(struct comparison *c, struct result *r, int *code,
 {
 	struct outdir out = { .lock.fd = -1 };
 	char *name = xasprintf("compare-%s", r->scenario);
-	char *text = NULL, *path = NULL;
+	char *text = NULL;
 	int rc = outdir_open(&out, c->out, name, err);
 
 	if (!rc) {
 		text = report_text(r);
-		path = xasprintf("%s/report.txt", out.partial);
-		rc = file_write(path, text, strlen(text), err);
+		rc = cmd_write_reports(out.partial, r, text, err);
 	}
 	if (!rc)
 		rc = result_write(out.partial, r, err);
@@ -295,7 +294,6 @@ static int write_result(struct comparison *c, struct result *r, int *code,
 		*code = answer(r);
 	}
 	outdir_close(&out);
-	free(path);
 	free(text);
 	free(name);
 	return rc;

@@ -363,7 +363,7 @@ static int finish(const struct here *h, struct perf_bench *perf,
 	if (h->tune && plot(out->partial, r, err))
 		return -1;
 	text = report_text(r);
-	rc = write_text(out->partial, "report.txt", text, err);
+	rc = cmd_write_reports(out->partial, r, text, err);
 	if (!rc)
 		rc = result_write(out->partial, r, err);
 	if (!rc)

@@ -15,7 +15,7 @@
 static bool is_our_name(const char *name)
 {
 	static const char *const names[] = {
-		"result.json", "report.txt", "profile-A.json",
+		"result.json", "report.txt", "report.html", "profile-A.json",
 		"profile-B.json", "kernel-A.config", "kernel-B.config",
 		"profile-C.json", "profile-D.json", "calls-A.json", "kernel-C.config",
 		"kernel-D.config",

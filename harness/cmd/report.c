@@ -8,13 +8,14 @@
 #define CHECK_MAX	(256u << 20)	/* bytes of what folab check kept */
 
 static const char help[] =
-"usage: folab report DIR [--format=text|json|ktap|junit] [--row=NAME]\n"
+"usage: folab report DIR [--format=text|html|json|ktap|junit] [--row=NAME]\n"
 "\n"
 "Print the report of the run in DIR.  The text is the same, byte for byte,\n"
 "as DIR/report.txt.\n"
 "\n"
 "  -f, --format=FORMAT  text (default): at most 40 lines of 75 columns for a\n"
-"                       posting; json: what result.json holds; ktap, junit: a\n"
+"                       posting; html: one page with charts, as report.html;\n"
+"                       json: what result.json holds; ktap, junit: a\n"
 "                       test for validity, decisions and each metric, and the\n"
 "                       selftests if they ran\n"
 "  -r, --row=NAME       the report of one row of folab ab --rows, as of a run of\n"
@@ -126,7 +127,7 @@ int cmd_report(int argc, char **argv)
 			format = optarg;
 			if (!report_format(format)) {
 				err_set(&err, EXIT_USAGE,
-					"no format \"%s\"; there are text, json, ktap and junit",
+					"no format \"%s\"; there are text, html, json, ktap and junit",
 					format);
 				return cmd_fail(&err);
 			}

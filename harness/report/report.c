@@ -89,6 +89,7 @@ report_fn report_format(const char *name)
 	} formats[] = {
 		{ "text", report_text },
 		{ "json", report_json },
+		{ "html", report_html },
 		{ "ktap", report_ktap },
 		{ "junit", report_junit },
 	};

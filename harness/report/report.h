@@ -13,6 +13,11 @@
  * it takes.  Caller frees.
  */
 char *report_text(const struct result *r);
+/*
+ * One page that needs nothing else: tables, samples, profile, provenance, and the
+ * text.  Well-formed XML.  Caller frees.
+ */
+char *report_html(const struct result *r);
 /* The comparison as tests, and the selftests that ran.  Caller frees. */
 char *report_ktap(const struct result *r);
 char *report_junit(const struct result *r);

@@ -16,21 +16,16 @@
 #define CALLS_WIDTH	40
 #define CHANGE_SHOWN	0.05	/* rounds to 0.1 */
 
-struct both {
-	const char *name;
-	double self[2];
-};
-
 static int by_name(const void *va, const void *vb)
 {
-	const struct both *a = va, *b = vb;
+	const struct function_cost *a = va, *b = vb;
 
 	return strcmp(a->name, b->name);
 }
 
 static int by_change(const void *va, const void *vb)
 {
-	const struct both *a = va, *b = vb;
+	const struct function_cost *a = va, *b = vb;
 	double of_a = fabs(a->self[1] - a->self[0]);
 	double of_b = fabs(b->self[1] - b->self[0]);
 
@@ -79,11 +74,11 @@ static double pages_profiled(const struct result *r, int side)
 }
 
 /* Both sides' functions, one entry a name; *n of them.  Caller frees. */
-static struct both *merge(const struct result *r, const double pages[2],
+static struct function_cost *merge(const struct result *r, const double pages[2],
 			  size_t *n)
 {
 	size_t all = r->profile[0].n_fn + r->profile[1].n_fn, out = 0;
-	struct both *v = xcalloc(all, sizeof(*v));
+	struct function_cost *v = xcalloc(all, sizeof(*v));
 
 	*n = 0;
 	for (int s = 0; s < 2; s++)
@@ -91,13 +86,16 @@ static struct both *merge(const struct result *r, const double pages[2],
 			const struct profile_fn *f = &r->profile[s].fn[i];
 
 			v[*n].name = f->name;
+			v[*n].inclusive[s] = f->inclusive / pages[s];
 			v[(*n)++].self[s] = f->self / pages[s];
 		}
 	qsort(v, *n, sizeof(*v), by_name);
 	for (size_t i = 0; i < *n; i++) {
 		if (out && !strcmp(v[out - 1].name, v[i].name)) {
-			v[out - 1].self[0] += v[i].self[0];
-			v[out - 1].self[1] += v[i].self[1];
+			for (int s = 0; s < 2; s++) {
+				v[out - 1].self[s] += v[i].self[s];
+				v[out - 1].inclusive[s] += v[i].inclusive[s];
+			}
 		} else {
 			v[out++] = v[i];
 		}
@@ -107,7 +105,7 @@ static struct both *merge(const struct result *r, const double pages[2],
 	return v;
 }
 
-static void add_function(struct lines *l, int rank, const struct both *f)
+static void add_function(struct lines *l, int rank, const struct function_cost *f)
 {
 	char *name = clean_text(f->name, ""), *shown;
 	char a[32], b[32], change[32];
@@ -138,16 +136,22 @@ static double divisor(const struct result *r, int side)
 	return pages_profiled(r, side);
 }
 
-void section_functions(struct lines *l, const struct result *r)
+struct function_cost *functions_of(const struct result *r, size_t *n)
 {
 	double pages[2] = { divisor(r, 0), divisor(r, 1) };
-	struct both *v;
-	size_t n;
 
+	*n = 0;
 	if (!r->valid || pages[0] <= 0 || pages[1] <= 0 ||
 	    !r->profile[0].n_fn || !r->profile[1].n_fn)
-		return;
-	v = merge(r, pages, &n);
+		return NULL;
+	return merge(r, pages, n);
+}
+
+void section_functions(struct lines *l, const struct result *r)
+{
+	size_t n;
+	struct function_cost *v = functions_of(r, &n);
+
 	/* Of what does not change as it is shown there is nothing to tell. */
 	while (n && fabs(v[n - 1].self[1] - v[n - 1].self[0]) < CHANGE_SHOWN)
 		n--;

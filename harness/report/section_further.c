@@ -33,6 +33,17 @@ static void add_one(struct lines *l, const struct result *v, char side)
 	}
 }
 
+/* Only their verdicts. */
+void section_further_words(struct lines *l, const struct result *r)
+{
+	for (size_t i = 0; i < r->n_further; i++) {
+		struct result v = further_view(r, &r->further[i]);
+
+		section_verdict(l, &v, r->further[i].side);
+		free(v.trials);
+	}
+}
+
 void section_further(struct lines *l, const struct result *r)
 {
 	for (size_t i = 0; i < r->n_further; i++) {

@@ -12,8 +12,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "dirty=0 lru=classic ...": by name, since a result read back is so. */
-static char *params_line(const struct params *p)
+char *params_line(const struct params *p)
 {
 	struct strlist words = { 0 };
 	char *line = xstrdup(""), *longer;

@@ -61,7 +61,7 @@ static void number_footnotes(const struct result *r, int number[N_FOOT])
 }
 
 /* Rows read back from a file may have a metric that this folab lacks. */
-static const char *title_of(const struct row *row)
+const char *row_title(const struct row *row)
 {
 	const struct metric *m = metric_find(row->metric);
 
@@ -72,7 +72,7 @@ static void format_name(char *buf, size_t len, const struct row *row,
 			const int number[N_FOOT])
 {
 	int f = footnote_of(row->metric);
-	char *title = clean_text(title_of(row), "");
+	char *title = clean_text(row_title(row), "");
 	char mark[16] = "";
 	int room;
 
@@ -81,7 +81,7 @@ static void format_name(char *buf, size_t len, const struct row *row,
 	room = NAME_WIDTH - (int)strlen(mark);
 	if ((int)strlen(title) > room) {
 		free(title);
-		title = clean_start(title_of(row), "", room - 3);
+		title = clean_start(row_title(row), "", room - 3);
 		snprintf(buf, len, "%s...%s", title, mark);
 	} else {
 		snprintf(buf, len, "%s%s", title, mark);
@@ -247,7 +247,7 @@ static char *rows_with(const struct result *r, enum verdict verdict)
 		if (verdict == VERDICT_SAME &&
 		    (row->has_p || row->low_pct != 0 || row->high_pct != 0))
 			continue;
-		title = clean_text(title_of(row), "");
+		title = clean_text(row_title(row), "");
 		*p = '\0';
 		if (row->has_p) {
 			format_p(value, sizeof(value), row->p);

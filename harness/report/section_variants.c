@@ -88,7 +88,7 @@ static void add_fine(struct lines *l, const struct result *r, size_t faster)
 		  valid, faster, same);
 }
 
-static void add_verdicts(struct lines *l, const struct result *r)
+void section_variants_words(struct lines *l, const struct result *r)
 {
 	size_t slower, faster;
 	char *list;
@@ -194,7 +194,7 @@ void section_variants(struct lines *l, const struct result *r)
 {
 	if (!r->n_variants)
 		return;
-	add_verdicts(l, r);
+	section_variants_words(l, r);
 	add_table(l, r);
 	add_otherwise(l, r);
 }

@@ -30,25 +30,40 @@ enum rank {
 
 /* section_head.c: what was done, to what, and whether it may claim anything */
 void section_title(struct lines *l, const struct result *r);
+/* "dirty=0 lru=classic ...": by name, since a result read back is so.  Caller frees. */
+char *params_line(const struct params *p);
 void section_invalid(struct lines *l, const struct result *r);
 void section_sides(struct lines *l, const struct result *r);
 
 /* section_rows.c: metrics, verdict (@side: what is called B here), footnotes */
 void section_rows(struct lines *l, const struct result *r, char side);
 void section_verdict(struct lines *l, const struct result *r, char side);
+/* What a row is called: its metric's title, or its name. */
+const char *row_title(const struct row *row);
 void section_footnotes(struct lines *l, const struct result *r);
 
 /* section_further.c: sides behind B, each compared with A */
 void section_further(struct lines *l, const struct result *r);
+void section_further_words(struct lines *l, const struct result *r);
 
 /* section_variants.c: rows with other parameters, or on another architecture */
 void section_variants(struct lines *l, const struct result *r);
+void section_variants_words(struct lines *l, const struct result *r);
 
 /* section_two_by_two.c: each of two series alone, and both */
 void section_two_by_two(struct lines *l, const struct result *r);
 
 /* section_functions.c: where the instructions went */
 void section_functions(struct lines *l, const struct result *r);
+/*
+ * Instructions per page by function, on a real clock percent of the samples; by
+ * falling difference.  NULL: not known, or nothing is claimed.  Caller frees.
+ */
+struct function_cost {
+	const char *name;	/* the profile's */
+	double self[2], inclusive[2];
+};
+struct function_cost *functions_of(const struct result *r, size_t *n);
 /* of one side: samples, ftrace's calls and times */
 void section_samples(struct lines *l, const struct result *r);
 void section_calls(struct lines *l, const struct result *r);
@@ -82,6 +97,14 @@ void section_chunk(struct lines *l, const struct result *r);
 
 /* section_perf.c: ours beside those of perf bench */
 void section_perf(struct lines *l, const struct result *r);
+
+/* html_charts.c: pieces of the page; text is written as XML wants it */
+void html_text(FILE *to, const char *text);
+void html_samples(FILE *to, const struct result *r, const struct row *row,
+		  const struct metric *m, char side);
+void html_functions(FILE *to, const struct result *r);
+void html_orders(FILE *to, const struct result *r);
+void html_chunks(FILE *to, const struct result *r);
 
 /* tune_text.c, plot.c: folab tune */
 void tune_text(struct lines *l, const struct result *r);

@@ -37,7 +37,11 @@ is_result() {
 	[ -f "$1/result.json" ] && [ -f "$1/report.txt" ] &&
 	[ -f "$1/console-A-1.log" ] && [ -f "$1/console-B-1.log" ]
 }
-same_report() { "$folab" report "$1" | cmp -s - "$1/report.txt"; }
+same_report() {
+	"$folab" report "$1" | cmp -s - "$1/report.txt" &&
+		"$folab" report -f html "$1" | cmp -s - "$1/report.html" &&
+		xmllint --noout "$1/report.html"
+}
 
 # ---- what the user typed -------------------------------------------------
 

@@ -48,6 +48,8 @@ run "$folab" compare -q -o abc a1 a2 a3 a4 a5 -- c1 c2 c3 c4 c5 -- b1 b2 b3 b4 b
 tap "three sides: C against A, adjusted for two comparisons" eval \
 	'[ $rc = 0 ] && grep -q "^C is faster: best GB/s (p .016)" abc/report.txt && jq -e ".further[0].side == \"C\" and (.further[0].trials | length) == 5" abc/result.json >/dev/null'
 tap "KTAP has C, too" eval '"$folab" report -f ktap abc | grep -q "^ok .*C: chunk.gigabytes_per_second"'
+tap "pages of them are well-formed" xmllint --noout ab/report.html abc/report.html a1/report.html
+tap "C stands on the page" grep -q 'C against A' abc/report.html
 tap "folab report prints that again" eval '"$folab" report abc | cmp -s - abc/report.txt'
 run "$folab" compare -q -o three a1 a2 a3 -- b1 b2 b3
 tap "three boots a side claim nothing, and say so" eval \

@@ -62,7 +62,7 @@ tap "it has at most 40 lines of 75 columns" eval \
 tap "and is there as KTAP" eval \
 	'"$folab" report -f ktap "$work/one" | grep -q "^ok 1 valid$"'
 tap "nothing else lies there" eval \
-	'[ "$(ls "$work/one" | tr "\n" " ")" = "report.txt result.json " ]'
+	'[ "$(ls "$work/one" | tr "\n" " ")" = "report.html report.txt result.json " ]'
 run "$folab" run -q clear-chunk "${small[@]}" --cpu "$(taskset -cp $$ 2>/dev/null | sed 's/.*[: ]\([0-9]*\).*/\1/;t;s/.*/0/')" --node 0 -p pages=4K -p method=memset -o "$work/one"
 tap "bound, on 4K pages, one method; the earlier result is kept" eval \
 	'[ $rc = 0 ] && [ -f "$work/one.old/result.json" ] && is one ".host.bound_node == 0 and .host.bound_cpu >= 0 and .trials[0].samples[0].counters.\"region.huge_bytes\" == 0"'
