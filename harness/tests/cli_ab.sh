@@ -267,7 +267,7 @@ fi
 mkdir -p "$work/src/linux-source-9.9" "$work/home/patches/linux-9.9/broken" "$work/home/workloads"
 cp -r workloads/scenarios "$work/home/workloads/"
 printf 'one\ntwo\nthree\n' > "$work/src/linux-source-9.9/file.c"
-printf 'VERSION = 9\nPATCHLEVEL = 9\nallnoconfig:\n\ttouch $(O)/begun; sleep 100\n%%:\n\tsleep 100\n' > "$work/src/linux-source-9.9/Makefile"
+printf 'VERSION = 9\nPATCHLEVEL = 9\nallnoconfig:\n\ttouch $(O)/begun; sleep 97531\n%%:\n\tsleep 97531\n' > "$work/src/linux-source-9.9/Makefile"
 tar -C "$work/src" -cJf "$work/src/linux-source-9.9.tar.xz" linux-source-9.9
 cp -r patches/config "$work/home/patches/"
 cat > "$work/home/patches/linux-9.9/broken/0001-x.patch" <<'P'
@@ -295,9 +295,9 @@ export FOLAB_HOME=$work/home FOLAB_SOURCE_DIR=$work/src
 tap "a series that does not apply: patch, file, hunk" eval 'fails 5 "0001-x.patch" "$folab" build -q 9.9+broken && grep -q "file file.c, hunk @@ -1,3" "$work/err"'
 : > "$work/pids"
 set -m; "$folab" build -q 9.9 >"$work/out" 2>"$work/err" & pid=$!; set +m
-begun() { [ -n "$(find "$work/cache" -name begun)" ] || pgrep -f "^sleep 100$" >/dev/null; }
+begun() { [ -n "$(find "$work/cache" -name begun)" ] || pgrep -f "^sleep 97531$" >/dev/null; }
 until_true 30 begun
 kill -INT $pid; wait $pid; rc=$?
 tap "SIGINT while a kernel builds: exit 130" eval '[ $rc = 130 ] && grep -q "folab: interrupted" "$work/err"'
-tap "and no compiler goes on" until_true 5 eval '! pgrep -f "^sleep 100$" >/dev/null'
+tap "and no compiler goes on" until_true 5 eval '! pgrep -f "^sleep 97531$" >/dev/null'
 tap_done
