@@ -36,7 +36,7 @@ static const char style[] =
 ".c0{stroke:var(--a)}.c1{stroke:var(--b)}.c2{stroke:var(--c2)}.c3{stroke:var(--c3)}.c4{stroke:var(--c4)}.c5{stroke:var(--c5)}\n"
 ".key.c0{background:var(--a)}.key.c1{background:var(--b)}.key.c2{background:var(--c2)}.key.c3{background:var(--c3)}.key.c4{background:var(--c4)}.key.c5{background:var(--c5)}\n"
 "table.facts{width:100%}.facts td{white-space:normal;text-align:left;overflow-wrap:anywhere;vertical-align:top}.facts th{text-align:left;white-space:nowrap;vertical-align:top}\n"
-"pre{overflow-x:auto;background:var(--box);padding:.8rem;font-size:.8rem;line-height:1.4}ul{padding-left:1.2rem}summary{cursor:pointer;font-weight:600;margin-top:2rem}\n"
+"pre{overflow-x:auto;background:var(--box);padding:.8rem;font-size:.8rem;line-height:1.4}ul{padding-left:1.2rem}summary{cursor:pointer;font-weight:600;margin-top:.8rem}\n"
 "@media print{main{max-width:none}details{display:none}}\n";
 
 /* ---- the top ------------------------------------------------------------------------ */
@@ -221,15 +221,16 @@ static void put_variants(FILE *to, const struct result *r)
 	for (size_t i = 0; i < r->n_variants; i++) {
 		const struct result *v = r->variants[i].r;
 
-		fputs(i ? "<h3>" : "<h2>Rows</h2>\n<h3>", to);
+		fputs("<details><summary>Row ", to);
 		html_text(to, r->variants[i].name);
-		fputs("</h3>\n", to);
+		fputs("</summary>\n", to);
 		for (size_t k = 0; k < v->reasons.n && !v->valid; k++) {
 			fputs("<p class=\"slower\">INVALID: ", to);
 			html_text(to, v->reasons.v[k]);
 			fputs("</p>\n", to);
 		}
 		put_rows(to, v, 'B');
+		fputs("</details>\n", to);
 	}
 }
 
@@ -366,6 +367,7 @@ static void put_page(FILE *to, const struct result *r)
 	put_rows(to, r, 'B');
 	put_lines(to, r, "Two by two", section_two_by_two);
 	put_further(to, r);
+	put_lines(to, r, "Rows", section_variants);
 	put_variants(to, r);
 	if (!on_real_clock(r))
 		fputs("<p class=\"dim\">Instructions on the emulator&#8217;s clock are not time on hardware.</p>\n",
