@@ -62,6 +62,10 @@ TESTS	:= $(wildcard harness/tests/test_*.c harness/tests/fuzz_*.c \
 TEST_BIN := $(patsubst %.c,$(B)/tests/%,$(notdir $(TESTS)))
 
 AGENTS	:= $(B)/agent-arm64 $(B)/agent-x86_64
+# What folab sends to another host, beside the agent's library: the local machine.
+ONHOST	:= $(addprefix harness/machine/,local.c host_facts.c host_cgroup.c \
+		host_scratch.c scratch_fs.c) harness/onhost/main.c
+ONHOSTS	:= $(B)/onhost-arm64 $(B)/onhost-x86_64
 
 all: $(B)/folab $(B)/plugin.so
 
@@ -118,6 +122,12 @@ $(B)/agent-$(1): $(GUEST_SRC:%.c=$(B)/$(1)/%.o)
 		$(B)/$(1)/harness/agent/main.o $(B)/$(1)/libguest.a \
 		-L$(B)/$(1)/sysroot/lib $$(GUEST_LIBS)
 
+$(B)/onhost-$(1): $(ONHOST:%.c=$(B)/$(1)/%.o) $(B)/agent-$(1)
+	$$(call say,LINK,$$@)
+	$$(Q)$(2)-gcc $$(CFLAGS) -static -s -Wl,--no-warnings -o $$@ \
+		$$(filter %.o,$$^) $(B)/$(1)/libguest.a \
+		-L$(B)/$(1)/sysroot/lib $$(GUEST_LIBS)
+
 $(B)/$(1)/sysroot: harness/agent/sysroot harness/agent/packages.sh
 	$$(call say,SYSROOT,$(1))
 	$$(Q)harness/agent/sysroot $(3) "$$(CACHE)" $$@
@@ -130,7 +140,7 @@ endef
 $(eval $(call agent_rules,arm64,aarch64-linux-gnu,arm64))
 $(eval $(call agent_rules,x86_64,x86_64-linux-gnu,amd64))
 
-agents: $(AGENTS)
+agents: $(AGENTS) $(ONHOSTS)
 stress-ng: $(B)/stress-ng-arm64 $(B)/stress-ng-x86_64
 
 # ---- correctness cases: a static program each, for the guest ----------------
@@ -241,7 +251,8 @@ install: all agents cases stress-ng man
 	$(Q)install -d $(D)/bin $(D)/libexec/folab $(D)/share/man/man1 \
 		$(D)/share/folab/workloads
 	$(Q)install -m 755 $(B)/folab $(D)/bin/
-	$(Q)install -m 755 $(AGENTS) $(B)/plugin.so $(D)/libexec/folab/
+	$(Q)install -m 755 $(AGENTS) $(ONHOSTS) $(B)/plugin.so \
+		$(D)/libexec/folab/
 	$(Q)for a in arm64 x86_64; do \
 		install -d $(D)/libexec/folab/cases-$$a && \
 		install -m 755 $(CASES:%=$(B)/cases-$$a/%) \

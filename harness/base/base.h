@@ -87,6 +87,8 @@ const char *format_size(uint64_t bytes, char *buf, size_t len);
 const char *format_size_short(uint64_t bytes, char *buf, size_t len);
 /* Scatters, and always alike: the finalizer of splitmix64. */
 uint64_t mix64(uint64_t x);
+/* @word, in quotes if a POSIX shell would not take it as it is; caller frees. */
+char *shell_word(const char *word);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 

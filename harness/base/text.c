@@ -103,3 +103,28 @@ uint64_t mix64(uint64_t x)
 	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
 	return x ^ (x >> 31);
 }
+
+char *shell_word(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:@%./,";
+	char *quoted = NULL;
+	size_t len;
+	FILE *to;
+
+	if (*word && word[strspn(word, plain)] == '\0')
+		return xstrdup(word);
+	to = open_memstream(&quoted, &len);
+	if (!to)
+		return xstrdup("''");
+	fputc('\'', to);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", to);
+		else
+			fputc(*word, to);
+	}
+	fputc('\'', to);
+	fclose(to);
+	return quoted;
+}

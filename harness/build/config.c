@@ -113,7 +113,12 @@ int build_check_fragment(const char *name, struct err *err)
 	return found ? 0 : -1;
 }
 
-static int load_fragment(struct config *c, const char *file, struct err *err)
+/* "# with: NAME": all that fragment NAME has comes first. */
+#define WITH		"# with: "
+#define WITH_DEPTH	4
+
+static int load_fragment(struct config *c, const char *file, int depth,
+			 struct err *err)
 {
 	char *rel = xasprintf("patches/config/%s", file);
 	char *path = home_path(rel), *text = NULL, *line, *next;
@@ -128,6 +133,18 @@ static int load_fragment(struct config *c, const char *file, struct err *err)
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
+		if (str_starts(line, WITH)) {
+			char *other = xasprintf("%s.config",
+						line + strlen(WITH));
+
+			rc = depth < WITH_DEPTH ?
+			     load_fragment(c, other, depth + 1, err) :
+			     err_set(err, EXIT_USAGE,
+				     "config fragment %s:%d: fragments that begin with each other",
+				     file, number);
+			free(other);
+			continue;
+		}
 		where = xasprintf("%s:%d", file, number);
 		if (parse_line(line, &name, &value, &optional, &bad)) {
 			set_option(c, name, value, optional, where);
@@ -161,11 +178,11 @@ int config_load(struct config *c, const struct arch *arch, const char *fragment,
 	int rc;
 
 	memset(c, 0, sizeof(*c));
-	rc = load_fragment(c, "base.config", err);
+	rc = load_fragment(c, "base.config", 0, err);
 	if (!rc)
-		rc = load_fragment(c, own, err);
+		rc = load_fragment(c, own, 0, err);
 	if (!rc && more)
-		rc = load_fragment(c, more, err);
+		rc = load_fragment(c, more, 0, err);
 	free(more);
 	free(own);
 	if (c->n)

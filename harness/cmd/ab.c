@@ -15,6 +15,9 @@
 #include "selftests.h"
 #include "two_by_two.h"
 
+/* On real clocks the first pass is warm-up, and more tell a boot better. */
+#define REMOTE_PASSES	11
+
 static const char help[] =
 "usage: folab ab [OPTION...]\n"
 "\n"
@@ -41,6 +44,12 @@ static const char help[] =
 "                       an earlier result in it becomes DIR.old\n"
 "  -j, --jobs=N         compilers and guests at a time\n"
 "      --no-profile     without the plugin: no split by function\n"
+"  -m, --machine=remote:[USER@]HOST[:PORT]  not in the emulator but on that host,\n"
+"                       real clocks: it boots each kernel by kexec, boot after\n"
+"                       boot, and its own one at the end; --config metal\n"
+"      --boot-timeout=S seconds until it must be back from a boot (300)\n"
+"      --run-timeout=S  seconds that the passes of a boot may take (3600)\n"
+"      --no-return      it stays in the kernel that it booted last\n"
 "  -q, --quiet          no progress line\n"
 "  -h, --help           this text\n"
 "\n"
@@ -53,14 +62,16 @@ static const char help[] =
 "  folab ab -p order=0\n"
 "  folab ab --rows\n"
 "  folab ab --rows='order 0,MGLRU'\n"
-"  folab ab -a x86_64 -B git:$HOME/linux@my-series -A git:$HOME/linux@v6.12\n";
+"  folab ab -a x86_64 -B git:$HOME/linux@my-series -A git:$HOME/linux@v6.12\n"
+"  folab ab -m remote:root@server --boots 5 --reps 11 -p size=8G -p reclaim=6G\n";
 
 /* Returns 0 to go on, 1 when all is said (*code), -1 with err. */
 static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 			 struct err *err)
 {
 	enum { OPT_AA = 256, OPT_BOOTS, OPT_REPS, OPT_NO_PROFILE,
-	       OPT_SELFTESTS, OPT_TWO_BY_TWO, OPT_CONFIG, OPT_ROWS };
+	       OPT_SELFTESTS, OPT_TWO_BY_TWO, OPT_CONFIG, OPT_ROWS,
+	       OPT_BOOT_TIMEOUT, OPT_RUN_TIMEOUT, OPT_NO_RETURN };
 	static const struct option options[] = {
 		{ "scenario", required_argument, NULL, 's' },
 		{ "arch", required_argument, NULL, 'a' },
@@ -77,23 +88,34 @@ static int parse_options(struct ab *ab, int argc, char **argv, int *code,
 		{ "output", required_argument, NULL, 'o' },
 		{ "jobs", required_argument, NULL, 'j' },
 		{ "no-profile", no_argument, NULL, OPT_NO_PROFILE },
+		{ "machine", required_argument, NULL, 'm' },
+		{ "boot-timeout", required_argument, NULL, OPT_BOOT_TIMEOUT },
+		{ "run-timeout", required_argument, NULL, OPT_RUN_TIMEOUT },
+		{ "no-return", no_argument, NULL, OPT_NO_RETURN },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
 	int c, rc = 0;
 
-	while (!rc && (c = getopt_long(argc, argv, "s:a:A:B:p:o:j:qh", options,
+	while (!rc && (c = getopt_long(argc, argv, "s:a:A:B:p:o:j:m:qh", options,
 				       NULL)) != -1) {
 		switch (c) {
 		case 's': ab->scenario = optarg; break;
-		case 'a': rc = cmd_arch(optarg, &ab->arch, err); break;
+		case 'a':
+			ab->arch_given = true;
+			rc = cmd_arch(optarg, &ab->arch, err);
+			break;
 		case 'A': ab->spec[0] = optarg; break;
 		case 'B': ab->spec[1] = optarg; break;
 		case 'p': strlist_add(&ab->params, optarg); break;
 		case 'o': ab->out = optarg; break;
 		case 'j': rc = cmd_count("jobs", optarg, 1, 1000, &ab->jobs, err); break;
 		case 'q': progress_quiet(true); break;
+		case 'm': rc = cmd_machine(optarg, "emulated", &ab->there.host, err); break;
+		case OPT_BOOT_TIMEOUT: rc = cmd_count("boot-timeout", optarg, 1, 86400, &ab->there.boot_timeout, err); break;
+		case OPT_RUN_TIMEOUT: rc = cmd_count("run-timeout", optarg, 1, 604800, &ab->there.run_timeout, err); break;
+		case OPT_NO_RETURN: ab->there.no_return = true; break;
 		case OPT_AA: ab->aa = true; break;
 		case OPT_ROWS: ab->rows = optarg ? optarg : ""; break;
 		case OPT_TWO_BY_TWO: ab->two_by_two = true; break;
@@ -148,6 +170,8 @@ static char *command_text(const struct ab *ab, const struct scenario *s)
 	if (!to)
 		return xstrdup("folab ab");
 	fputs("folab ab", to);
+	if (ab->there.host)
+		add_option(to, "-m", ab->there.host - strlen("remote:"));
 	add_option(to, "-s", ab->scenario);
 	add_option(to, "-a", ab->arch->name);
 	add_option(to, "-A", ab->spec[0]);
@@ -190,6 +214,34 @@ static int load_scenario(struct ab *ab, struct scenario *s,
 		s->seeds = ab->boots;
 	if (ab->reps)
 		s->passes = ab->reps;
+	else if (ab->there.host && s->passes == 1)
+		s->passes = REMOTE_PASSES;
+	return 0;
+}
+
+/* What there is of all this on another host, and then the host itself. */
+static int open_remote(struct ab *ab, const struct workload *w,
+		       struct err *err)
+{
+	static const struct host_place nowhere = { 0 };
+
+	if (ab->rows || ab->two_by_two || ab->selftests)
+		return err_set(err, EXIT_USAGE,
+			       "-m: %s in the emulator only; leave one of them out",
+			       ab->rows ? "--rows are measured" : ab->two_by_two ?
+			       "--two-by-two is measured" : "--selftests run");
+	ab->there.root = true;
+	if (machine_place_check(w, &nowhere, err) ||
+	    remote_open(&ab->remote, &ab->there, err) ||
+	    remote_can_boot(ab->remote, err))
+		return -1;
+	if (ab->arch_given && ab->arch != remote_arch(ab->remote))
+		return err_set(err, EXIT_USAGE,
+			       "-a %s: %s is %s", ab->arch->name,
+			       ab->there.host, remote_arch(ab->remote)->name);
+	ab->arch = remote_arch(ab->remote);
+	if (!ab->fragment)
+		ab->fragment = "metal";
 	return 0;
 }
 
@@ -281,7 +333,8 @@ static int run_trials(struct ab *ab, const struct scenario *s,
 		      const struct machine_share *share, struct result *r,
 		      struct err *err)
 {
-	const struct machine_ops *m = &machine_emulated;
+	const struct machine_ops *m = ab->remote ? &machine_remote :
+						   &machine_emulated;
 	const struct image images[4] = {	/* they stay those of r */
 		r->side[0], r->side[1],
 		r->two_by_two.side[0], r->two_by_two.side[1],
@@ -303,6 +356,9 @@ static int run_trials(struct ab *ab, const struct scenario *s,
 		.cmdline = &options,
 		.dir = dir,
 		.share = *share,
+		.remote = ab->remote,
+		.boots = true,
+		.about = r,
 	};
 	int rc;
 
@@ -440,6 +496,16 @@ static int answer(const struct result *r, bool died)
 	return row && row->verdict == VERDICT_SLOWER ? EXIT_NO : code;
 }
 
+/* Before an hour is spent on it: would the host come back? */
+static int check_images(struct ab *ab, struct result *r, struct strlist *notes,
+			struct err *err)
+{
+	for (int i = 0; i < 2 && ab->remote; i++)
+		if (remote_check_image(ab->remote, &r->side[i], notes, err))
+			return -1;
+	return 0;
+}
+
 static int walk(struct ab *ab, struct result *r, struct outdir *out,
 		int *code, struct err *err)
 {
@@ -447,26 +513,32 @@ static int walk(struct ab *ab, struct result *r, struct outdir *out,
 	struct selftest_plan tests = { 0 };
 	struct scenario s = { 0 };
 	struct part *parts = NULL;
+	struct strlist notes = { 0 };
 	char *name = NULL, *text = NULL;
 	size_t n = 0;
 	int rc = -1;
 
 	if (load_scenario(ab, &s, &w, err) ||
+	    (ab->there.host && open_remote(ab, w, err)) ||
 	    parts_make(&parts, &n, ab, &s, w, r, err) ||
 	    (ab->selftests && selftests_plan(&tests, ab->selftests, ab->arch,
 					     ab->spec, err)))
 		goto done;
-	name = xasprintf("%s-%s", s.name, ab->arch->name);
+	name = xasprintf("%s-%s", s.name,
+			 ab->remote ? "remote" : ab->arch->name);
 	if (outdir_open(out, ab->out, name, err))
 		goto done;
 	for (size_t i = 0; i < n; i++)
 		fill_result(&parts[i].ab, &parts[i].s, parts[i].r);
 	if ((n > 1 && parts_check(parts, n, err)) ||
 	    build_parts(parts, n, err) ||
+	    check_images(ab, r, &notes, err) ||
 	    run_parts(parts, n, w, out->partial, err) ||
 	    selftests_run(&tests, out->partial, r, err))
 		goto done;
 	analyse(r);
+	for (size_t i = 0; i < notes.n; i++)
+		strlist_add(&r->notes, notes.v[i]);
 	text = report_text(r);
 	if (write_files(out->partial, r, text, err) || intr_check(err) ||
 	    outdir_commit(out, err))
@@ -476,6 +548,8 @@ static int walk(struct ab *ab, struct result *r, struct outdir *out,
 	*code = answer(r, tests.died);
 	rc = 0;
 done:
+	remote_close(ab->remote);
+	strlist_free(&notes);
 	free(text);
 	free(name);
 	selftests_plan_free(&tests);
@@ -490,6 +564,8 @@ int cmd_ab(int argc, char **argv)
 		.scenario = "reclaim-file",
 		.spec = { "6.12", NULL },
 		.arch = arch_find("arm64"),
+		.there.boot_timeout = REMOTE_BOOT_TIMEOUT,
+		.there.run_timeout = REMOTE_RUN_TIMEOUT,
 	};
 	struct outdir out = { .lock.fd = -1 };
 	struct result r = { 0 };

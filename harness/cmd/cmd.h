@@ -45,6 +45,12 @@ void cmd_add_word(FILE *to, const char *word);
 /* The value of --@name: a whole number within limits, or EXIT_USAGE. */
 int cmd_count(const char *name, const char *text, int64_t min, int64_t max,
 	      int64_t *value, struct err *err);
+/*
+ * The value of -m: @own, which is the command's default, gives NULL in *host,
+ * "remote:HOST" HOST.  EXIT_USAGE.
+ */
+int cmd_machine(const char *text, const char *own, const char **host,
+		struct err *err);
 /* The value of -a.  EXIT_USAGE if there is no such architecture. */
 int cmd_arch(const char *text, const struct arch **arch, struct err *err);
 

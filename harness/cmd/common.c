@@ -90,22 +90,10 @@ int cmd_arch(const char *text, const struct arch **arch, struct err *err)
 
 void cmd_add_word(FILE *to, const char *word)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:@%./,";
+	char *quoted = shell_word(word);
 
-	fputc(' ', to);
-	if (*word && word[strspn(word, plain)] == '\0') {
-		fputs(word, to);
-		return;
-	}
-	fputc('\'', to);
-	for (; *word; word++) {
-		if (*word == '\'')
-			fputs("'\\''", to);
-		else
-			fputc(*word, to);
-	}
-	fputc('\'', to);
+	fprintf(to, " %s", quoted);
+	free(quoted);
 }
 
 int cmd_count(const char *name, const char *text, int64_t min, int64_t max,
@@ -116,4 +104,17 @@ int cmd_count(const char *name, const char *text, int64_t min, int64_t max,
 	return err_set(err, EXIT_USAGE,
 		       "--%s %s: must be a whole number from %" PRId64 " to %" PRId64,
 		       name, text, min, max);
+}
+
+int cmd_machine(const char *text, const char *own, const char **host,
+		struct err *err)
+{
+	bool remote = str_starts(text, "remote:");
+
+	*host = remote ? text + strlen("remote:") : NULL;
+	if (remote || !strcmp(text, own))
+		return 0;
+	return err_set(err, EXIT_USAGE,
+		       "--machine %.80s: there are %s and remote:[USER@]HOST[:PORT]",
+		       text, own);
 }

@@ -22,6 +22,7 @@
 enum {
 	OPT_DELAY = 256, OPT_REPS, OPT_NODE, OPT_CPU, OPT_CROSS_CHECK,
 	OPT_DIR, OPT_SCRATCH, OPT_MOUNT, OPT_FUNCTIONS, OPT_BOOT_LABEL,
+	OPT_RUN_TIMEOUT,
 };
 
 static int set_delay(struct here *h, const char *text, struct err *err)
@@ -100,6 +101,10 @@ static int take_option(struct here *h, int c, const char *value,
 	case OPT_FUNCTIONS: return set_functions(h, value, err);
 	case OPT_MOUNT: h->place.mount = true; return 0;
 	case OPT_BOOT_LABEL: return set_boot_label(h, value, err);
+	case 'm': return cmd_machine(value, "local", &h->there.host, err);
+	case OPT_RUN_TIMEOUT:
+		return cmd_count("run-timeout", value, 1, 604800,
+				 &h->there.run_timeout, err);
 	case OPT_CROSS_CHECK: return set_cross_check(h, value, err);
 	}
 	return 1;
@@ -122,13 +127,15 @@ int here_options(struct here *h, int argc, char **argv, const char *help,
 		{ "functions", optional_argument, NULL, OPT_FUNCTIONS },
 		{ "mount", no_argument, NULL, OPT_MOUNT },
 		{ "boot-label", required_argument, NULL, OPT_BOOT_LABEL },
+		{ "machine", required_argument, NULL, 'm' },
+		{ "run-timeout", required_argument, NULL, OPT_RUN_TIMEOUT },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
 	int c, rc = 0;
 
-	while (!rc && (c = getopt_long(argc, argv, "p:o:qh",
+	while (!rc && (c = getopt_long(argc, argv, "p:o:m:qh",
 				       h->tune ? options : options + 1,
 				       NULL)) != -1) {
 		if (c == 'h') {
@@ -160,6 +167,10 @@ static char *command_text(const struct here *h, const struct scenario *s)
 	fprintf(to, "folab %s", h->command);
 	if (!h->tune)
 		cmd_add_word(to, h->scenario);
+	if (h->there.host) {
+		fputs(" -m", to);
+		cmd_add_word(to, h->there.host - strlen("remote:"));
+	}
 	if (isfinite(h->delay_ms))
 		fprintf(to, " --delay %g", h->delay_ms);
 	fprintf(to, " --reps %d", (int)s->passes);
@@ -213,7 +224,33 @@ static int load(struct here *h, struct scenario *s, const struct workload **w,
 			       "--functions: clear-chunk clears in user space, the kernel's functions have no part in it");
 	if (h->reps)
 		s->passes = h->reps;
-	return machine_local_enter(*w, &h->place, err);
+	return 0;
+}
+
+/* What works here only, and then the host itself. */
+static int open_remote(struct here *h, const struct workload *w,
+		       struct err *err)
+{
+	struct remote_options opt = h->there;
+
+	if (h->tune)
+		return err_set(err, EXIT_USAGE,
+			       "-m: folab tune is for this host; folab run has -m");
+	if (h->perf)
+		return err_set(err, EXIT_USAGE,
+			       "--cross-check runs the perf of this host: leave out -m");
+	if (h->functions & FUNCTIONS_FTRACE)
+		return err_set(err, EXIT_USAGE,
+			       "--functions=ftrace is for this host only; on another one there is --functions=samples");
+	opt.root = w->fs || w->memcg;
+	return machine_place_check(w, &h->place, err) ||
+	       remote_open(&h->remote, &opt, err) ? -1 : 0;
+}
+
+static int enter(struct here *h, const struct workload *w, struct err *err)
+{
+	return h->there.host ? open_remote(h, w, err) :
+	       machine_local_enter(w, &h->place, err);
 }
 
 /* What tells this boot from others.  Caller frees; NULL: nothing does. */
@@ -224,6 +261,8 @@ static char *boot_of(const struct here *h)
 
 	if (h->boot_label)
 		return xstrdup(h->boot_label);
+	if (h->remote)
+		return xstrdup(remote_boot_id(h->remote));
 	if (file_read(BOOT_ID, 64, &id, NULL, &ignored))
 		return NULL;
 	id[strcspn(id, "\n")] = '\0';
@@ -265,13 +304,15 @@ static int measure(const struct here *h, const struct scenario *s,
 		   struct perf_bench *perf, struct result *r,
 		   struct strlist *missing, struct err *err)
 {
-	const struct machine_ops *m = &machine_local;
+	const struct machine_ops *m = h->remote ? &machine_remote :
+						  &machine_local;
 	struct job job = {
 		.workload = xstrdup(s->workload),
 		.passes = s->passes,
 	};
 	struct machine_setup setup = {
-		.arch = arch_host(),
+		.arch = h->remote ? remote_arch(h->remote) : arch_host(),
+		.remote = h->remote,
 		.job = &job,
 		.bind_node = h->node >= 0,
 		.bind_cpu = h->cpu >= 0,
@@ -404,9 +445,10 @@ int here_run(struct here *h, int *code, struct err *err)
 	int rc = -1;
 
 	intr_install();
-	if (load(h, &s, &w, err))
+	if (load(h, &s, &w, err) || enter(h, w, err))
 		goto done;
-	name = xasprintf("%s-here", h->tune ? "tune" : s.name);
+	name = xasprintf("%s-%s", h->tune ? "tune" : s.name,
+			 h->remote ? "remote" : "here");
 	if (outdir_open(&out, h->out, name, err))
 		goto done;
 	fill_result(h, &s, &r);
@@ -417,6 +459,7 @@ int here_run(struct here *h, int *code, struct err *err)
 	*code = answer(h, &r);
 	rc = 0;
 done:
+	remote_close(h->remote);
 	outdir_close(&out);
 	perf_bench_free(&perf);
 	strlist_free(&missing);

@@ -21,9 +21,12 @@ struct here {
 	bool perf;		/* --cross-check perf */
 	bool tune;
 	double delay_ms;	/* NAN: no limit */
+	struct remote_options there;	/* ->host NULL: on this host */
+	struct remote *remote;	/* open while it runs there */
 };
 #define HERE_INIT(name)	\
-	{ .command = name, .node = -1, .cpu = -1, .delay_ms = NAN }
+	{ .command = name, .node = -1, .cpu = -1, .delay_ms = NAN, \
+	  .there.run_timeout = REMOTE_RUN_TIMEOUT }
 
 #define HERE_HELP \
 "  -p, --param=KEY=VALUE  a parameter of the workload; may be given repeatedly\n" \

@@ -6,6 +6,7 @@
 #define FOLAB_CMD_ROWS_H
 
 #include "../../workloads/workloads.h"
+#include "../machine/machine.h"
 #include "../plan/plan.h"
 
 /* What the user asked of folab ab. */
@@ -16,7 +17,9 @@ struct ab {
 	const struct arch *arch;
 	struct strlist params;
 	int64_t boots, reps, jobs;
-	bool aa, no_profile, two_by_two;
+	bool aa, no_profile, two_by_two, arch_given;
+	struct remote_options there;	/* ->host NULL: in the emulator */
+	struct remote *remote;		/* open while it is used */
 };
 
 /*

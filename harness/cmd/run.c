@@ -6,12 +6,16 @@
 static const char help[] =
 "usage: folab run SCENARIO [OPTION...]\n"
 "\n"
-"Run a scenario on this host, with the kernel that it runs and on real clocks,\n"
-"and print the report.  What makes memory cgroups or files needs root, and\n"
-"cgroup v2: where systemd runs it gets a scope of its own, and XFS on a loop\n"
-"device that goes with the run.\n"
+"Run a scenario on this host, or on another one by ssh, with the kernel that\n"
+"runs there and on real clocks, and print the report.  What makes memory\n"
+"cgroups or files needs root, and cgroup v2: where systemd runs it gets a scope\n"
+"of its own, and XFS on a loop device that goes with the run.\n"
 "\n"
 HERE_HELP
+"  -m, --machine=remote:[USER@]HOST[:PORT]  on that host, which needs nothing of\n"
+"                       folab's: sshd, a key of yours, and root or sudo without a\n"
+"                       password if the scenario needs root\n"
+"      --run-timeout=S  seconds after which a run there has failed (3600)\n"
 "      --functions[=samples]  one more pass, in which the kernel's functions are\n"
 "                       sampled; =ftrace: two more, in which ftrace counts their\n"
 "                       calls and times; =both\n"
@@ -25,13 +29,15 @@ HERE_HELP
 "\n"
 "To compare two kernels: run, boot the other one, run; repeat; folab compare.\n"
 "\n"
-"exit: 0 done; 1 the run is invalid; 3 this host lacks something (says what)\n"
+"exit: 0 done; 1 the run is invalid; 3 the host lacks something (says what); 6 the\n"
+"connection to another host broke; 7 another folab uses that host\n"
 "\n"
 "examples:\n"
 "  folab run clear-chunk\n"
 "  folab run clear-chunk -p size=4G -p to=4G --cpu 2\n"
 "  folab run clear-chunk --cross-check perf\n"
-"  folab run reclaim-file --reps 10 -p size=8G -p reclaim=6G\n";
+"  folab run reclaim-file --reps 10 -p size=8G -p reclaim=6G\n"
+"  folab run reclaim-file --reps 10 -m remote:root@server\n";
 
 int cmd_run(int argc, char **argv)
 {

@@ -152,8 +152,10 @@ static int check_place(const struct machine_setup *setup, struct err *err)
 		return err_set(err, EXIT_USAGE,
 			       "this process may not run on processor %d",
 			       setup->cpu);
+#ifndef FOLAB_AGENT
 	if ((setup->functions & FUNCTIONS_FTRACE) && host_ftrace_check(err))
 		return -1;
+#endif
 	return check_memory(setup, err);
 }
 
@@ -200,7 +202,7 @@ static int enter(void *arg, struct err *err)
 
 /*
  * Passes behind those that count, each with something that slows what it
- * watches.
+ * watches.  ftrace's library is not in the program for another host.
  */
 static const struct watched_pass {
 	unsigned asked;		/* FUNCTIONS_* */
@@ -210,8 +212,10 @@ static const struct watched_pass {
 } watched_passes[] = {
 	{ FUNCTIONS_SAMPLES, &watcher_sampler, "functions.",
 	  "functions.wall_ns" },
+#ifndef FOLAB_AGENT
 	{ FUNCTIONS_FTRACE, &watcher_ftrace_with, "ftrace.", "ftrace.wall_ns" },
 	{ FUNCTIONS_FTRACE, &watcher_ftrace_own, "ftrace.", NULL },
+#endif
 };
 
 /* The @i-th of those that were asked for; NULL: there are no more. */
@@ -483,7 +487,7 @@ static int local_run(const struct machine_setup *setup,
 
 /* ---- before all of it ---------------------------------------------------------- */
 
-int machine_local_enter(const struct workload *w,
+int machine_place_check(const struct workload *w,
 			const struct host_place *place, struct err *err)
 {
 	if (!w->fs && place->dir)
@@ -498,6 +502,14 @@ int machine_local_enter(const struct workload *w,
 	if (place->dir && place->scratch)
 		return err_set(err, EXIT_USAGE,
 			       "--dir and --scratch: a file system that is there, or a new one, not both");
+	return 0;
+}
+
+int machine_local_enter(const struct workload *w,
+			const struct host_place *place, struct err *err)
+{
+	if (machine_place_check(w, place, err))
+		return -1;
 	if (!w->fs && !w->memcg)
 		return 0;
 	if (geteuid())

@@ -17,6 +17,9 @@ struct host_place {
 	bool mount;		/* cgroup2 may be mounted, its controller enabled */
 };
 
+/* Another host, by ssh (remote.c). */
+struct remote;
+
 /* How the kernel's functions are measured. */
 #define FUNCTIONS_SAMPLES	1u	/* perf_event_open(2) */
 #define FUNCTIONS_FTRACE	2u	/* ftrace's function profile */
@@ -57,6 +60,14 @@ struct machine_setup {
 	unsigned functions;	/* FUNCTIONS_*: in passes of their own */
 	struct machine_share share;	/* of the emulated machine */
 	bool silent;		/* the progress line is the caller's */
+	/*
+	 * Of the remote machine: the host, from remote_open(); whether each
+	 * trial boots its side's image; what gets described again once that
+	 * runs.
+	 */
+	struct remote *remote;
+	bool boots;
+	struct result *about;
 };
 
 struct machine_ops {
@@ -93,6 +104,51 @@ extern const struct machine_ops machine_local;
  */
 int machine_local_enter(const struct workload *w,
 			const struct host_place *place, struct err *err);
+/* Its first part, which asks nothing of the host: EXIT_USAGE. */
+int machine_place_check(const struct workload *w,
+			const struct host_place *place, struct err *err);
+
+/*
+ * One side, "running", or, if the setup says so, two that the host boots by
+ * kexec, a trial each.  A trial that fails is one of ->failed then: the host
+ * came back with another kernel, or not at all, and then no trial behind it is
+ * tried.  All else that machine_local says of errors goes for this one.
+ */
+extern const struct machine_ops machine_remote;
+struct remote_options {
+	const char *host;	/* [USER@]HOST[:PORT] */
+	bool root;		/* what is to be done there needs it */
+	int64_t boot_timeout;	/* seconds until it must be back */
+	int64_t run_timeout;	/* seconds that the passes of a boot may take */
+	bool no_return;		/* it stays in the kernel that it booted last */
+};
+#define REMOTE_BOOT_TIMEOUT	300
+#define REMOTE_RUN_TIMEOUT	3600
+/*
+ * See that the host is there, what it is, and that no other folab uses it.
+ * EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUSY.
+ */
+int remote_open(struct remote **remote, const struct remote_options *opt,
+		struct err *err);
+const struct arch *remote_arch(const struct remote *r);
+const char *remote_boot_id(const struct remote *r);	/* when it was opened */
+/*
+ * Before anything is built: can this host be told to boot a kernel of ours, and
+ * how?  EXIT_ENVIRONMENT.
+ */
+int remote_can_boot(struct remote *r, struct err *err);
+/*
+ * Does the kernel have what the host needs to come back: drivers of its root
+ * and its network?  EXIT_ENVIRONMENT, with the options that are missing.  What
+ * can't be told is one of @notes.
+ */
+int remote_check_image(struct remote *r, const struct image *im,
+		       struct strlist *notes, struct err *err);
+/*
+ * The host gets its own kernel back, and nothing of ours is left.  What went
+ * wrong with that is told on the progress line.
+ */
+void remote_close(struct remote *r);
 
 /*
  * Path of something that we build ("agent-arm64", "plugin.so"): beside the
